@@ -1,0 +1,1 @@
+"""What there is to do and what may start: plans, nodes, edges, events."""

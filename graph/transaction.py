@@ -1,0 +1,77 @@
+"""Entry services: the only places where a transaction begins.
+
+A verb decorated with `entry` runs in one durable transaction. What it calls runs inside and says so with
+`required()`. A refusal undoes everything, except that one with `keeps_marks` lets what stands commit first.
+"""
+
+import functools
+import random
+import time
+from collections.abc import Callable
+from typing import Final, ParamSpec, TypeVar
+
+from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection
+from django.db.transaction import Atomic, TransactionManagementError
+
+from graph.errors import Busy, Refusal
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+TRIES: Final = 8
+_PASSING: Final = frozenset({"40P01", "40001", "55P03"})
+"""PostgreSQL's deadlock, serialization failure and lock timeout: rolled back for certain, safe to run again."""
+
+
+class Again(Exception):
+    """The ground moved between reading what to lock and holding it: roll back and run the service again."""
+
+
+class _Entry(Atomic):
+    """The transaction of one entry service, told apart from any other atomic block."""
+
+
+def inside() -> bool:
+    return any(isinstance(block, _Entry) for block in connection.atomic_blocks)
+
+
+def required() -> None:
+    """Inner functions call this: outside an entry service their locks would hold nothing."""
+    if not inside():
+        raise TransactionManagementError("this runs inside an entry service only")
+
+
+def entry(service: Callable[P, R]) -> Callable[P, R]:
+    """Make `service` an entry service. Inside another one it joins that transaction.
+
+    Raises Busy where the database stays locked or cannot be reached. A commit whose answer was lost is
+    Busy too, and may have happened: only a retry with an Idempotency-Key can tell.
+    """
+
+    @functools.wraps(service)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        if inside():
+            return service(*args, **kwargs)
+        for round_ in range(TRIES):
+            try:
+                return _once(lambda: service(*args, **kwargs))
+            except Again:
+                pass
+            except (OperationalError, InterfaceError) as error:
+                if getattr(error.__cause__, "sqlstate", None) not in _PASSING:
+                    raise Busy() from error
+            time.sleep(random.uniform(0, 0.004) * (1 << round_))
+        raise Busy()
+
+    return run
+
+
+def _once(service: Callable[[], R]) -> R:
+    with _Entry(DEFAULT_DB_ALIAS, savepoint=True, durable=True):
+        try:
+            return service()
+        except Refusal as refusal:
+            if not refusal.keeps_marks:
+                raise
+            kept = refusal
+    raise kept
