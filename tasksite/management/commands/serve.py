@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection, connections
 from django.db.migrations.executor import MigrationExecutor
 
+from leases.recover import recover_all
 from tasksite import listening
 from tasksite.serving import Spec, Supervisor
 
@@ -57,10 +58,11 @@ class Command(BaseCommand):
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             raise CommandError("The database is not up to date: give --migrate, or run manage.py migrate first.")
         self.check(databases=["default"])
-        from leases.recover import recover_all
-
-        report = recover_all(actor="startup recovery")
-        self.stdout.write(f"Startup recovery: {report}")
+        recovery = recover_all(actor="startup recovery")
+        for claim in recovery.recovered:
+            self.stdout.write(f"Recovered {claim.full_key} from {claim.holder} (fence {claim.fence}).")
+        for claim, why in recovery.failed:
+            self.stderr.write(f"Could not recover {claim.full_key} from {claim.holder}: {why}")
         connections.close_all()
 
     def _run(self, address: str, port: int, web_processes: int) -> int:
