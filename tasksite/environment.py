@@ -6,6 +6,7 @@
 import difflib
 import os
 import secrets
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -107,7 +108,10 @@ def _database(value: str) -> Database | None:
     """Relative SQLite paths start at the root of the tree, wherever the command is run."""
     if not value:
         return None
-    parts = urlsplit(value)
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        raise ValueError("must be a URL") from None
     options = dict(parse_qsl(parts.query))
     if parts.scheme == "sqlite":
         path = unquote(parts.path.removeprefix("/"))
@@ -228,13 +232,13 @@ def kept_secret(folder: Path) -> str:
     path = folder / "secret_key"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
-        draft = folder / f".secret_key.{os.getpid()}"
-        draft.touch(mode=0o600)
-        draft.write_text(secrets.token_urlsafe(48))
+        descriptor, draft = tempfile.mkstemp(prefix=".secret_key.", dir=folder)  # its owner's alone
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48))
         try:
             os.link(draft, path)
         except FileExistsError:
             pass  # another process was first, and its key stands
         finally:
-            draft.unlink()
+            os.unlink(draft)
     return _secret(path.read_text().strip())

@@ -9,6 +9,10 @@ _env = Environment.load(os.environ)
 
 BASE_DIR = ROOT
 VAR_DIR = _env.VAR_DIR
+try:
+    VAR_DIR.mkdir(parents=True, exist_ok=True)
+except OSError as _error:
+    raise WrongSetting(f"The setting VAR_DIR names {VAR_DIR}, which cannot be made: {_error.strerror}.") from _error
 DEBUG = _env.DEBUG
 SECRET_KEY = _env.SECRET_KEY or kept_secret(VAR_DIR)
 ALLOWED_HOSTS = list(_env.ALLOWED_HOSTS)

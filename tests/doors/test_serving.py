@@ -77,7 +77,7 @@ def test_a_child_that_dies_is_started_again(server: Server, role: str) -> None:
 
 def test_a_web_worker_that_dies_is_started_again(server: Server) -> None:
     (web,) = server.children("web")
-    (worker,) = web.children()
+    worker, *_ = web.children()
     worker.kill()
     assert gone([worker])
     until(lambda: answers(server), "the site answers again")
