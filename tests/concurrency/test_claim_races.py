@@ -52,7 +52,7 @@ def test_without_the_lane_lock_a_node_would_be_granted_by_the_schema_alone(tmp_p
     callers = [make_worker(f"worker-{n}") for n in range(8)]
     with (
         crew(8, tmp_path, sabotage="no_lane_lock_for_claims") as crowd,
-        pytest.raises(RuntimeError, match="unique|Broken"),
+        pytest.raises(RuntimeError, match=r"unique|Broken"),
     ):
         crowd.run(
             *[
