@@ -61,6 +61,11 @@ class InstantField(Integer):
 
     description = "moment in microseconds since 1970 UTC"
 
+    if TYPE_CHECKING:  # a datetime is assigned and read, though the column is whole numbers
+        _pyi_private_set_type: Any
+        _pyi_private_get_type: Any
+        _pyi_lookup_exact_type: Any
+
     def from_db_value(self, value: int | None, *_: object) -> datetime | None:
         return None if value is None else from_micros(value)
 
