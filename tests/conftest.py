@@ -1,5 +1,7 @@
 """What every room of the tests may use."""
 
+import os
+import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -20,3 +22,15 @@ def _fresh_cache() -> Iterator[None]:
 
     yield
     cache.clear()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser's path. Without one its tests are skipped, but never where CI counts on them."""
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        message = "there is no chromium on the path"
+        if os.environ.get("CI") == "true":
+            pytest.fail(message)
+        pytest.skip(message)
+    return path
