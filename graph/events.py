@@ -1,10 +1,10 @@
 """Appending events: one row per change, in the transaction that makes it."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from graph import sql, transaction
+from graph import bulk, sql, transaction
 from graph.rows import NodeRow
 
 STATE_EVENTS: Final = frozenset(
@@ -19,10 +19,12 @@ TYPES: Final = STATE_EVENTS | {
 }  # fmt: skip
 """Every type there is (contract, section 6)."""
 
-CHUNK: Final = 1_000
-"""Rows in one INSERT: below the number of parameters that either database takes."""
+FEW: Final = 100
+"""Events that go into one INSERT; more are written in bulk."""
 
-_COLUMNS: Final = "type, at, actor, plan, objective, node, lease, run, attempt, reason, data"
+COLUMNS: Final = ("type", "at", "actor", "plan", "objective", "node", "lease", "run", "attempt", "reason", "data")
+_INSERT: Final = f"INSERT INTO graph_event ({', '.join(COLUMNS)}) VALUES "
+_ROW: Final = f"({sql.marks(len(COLUMNS))})"
 
 
 class Draft(NamedTuple):
@@ -47,13 +49,19 @@ def of_node(type: str, node: NodeRow, *, reason: str = "", **ids: Any) -> Draft:
 def append(drafts: Sequence[Draft], *, actor: str, now: int) -> None:
     """Write the events, numbered in the order given. Runs inside an entry service that holds its lanes."""
     transaction.required()
-    for start in range(0, len(drafts), CHUNK):
-        chunk = drafts[start : start + CHUNK]
-        values = ", ".join(["(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"] * len(chunk))
+    if len(drafts) > FEW:
+        stream(drafts, actor=actor, now=now)
+    elif drafts:
         sql.execute(
-            f"INSERT INTO graph_event ({_COLUMNS}) VALUES {values}",
-            [value for draft in chunk for value in row(draft, actor=actor, now=now)],
+            _INSERT + ", ".join([_ROW] * len(drafts)),
+            [value for draft in drafts for value in row(draft, actor=actor, now=now)],
         )
+
+
+def stream(drafts: Iterable[Draft], *, actor: str, now: int) -> None:
+    """The same for any number of events, which need not be in memory all at once."""
+    transaction.required()
+    bulk.insert("graph_event", COLUMNS, (tuple(row(draft, actor=actor, now=now)) for draft in drafts))
 
 
 def row(draft: Draft, *, actor: str, now: int) -> Iterator[Any]:

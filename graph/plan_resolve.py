@@ -1,6 +1,6 @@
 """Nodes as they are written to a plan that holds together: keys unique, references resolved, no cycle."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from graph.plan_faults import Fault, Faults, quoted
@@ -16,14 +16,16 @@ def resolve(draft: DraftPlan, faults: Faults) -> PlanFile:
     """The frozen plan. Raises PlanInvalid with every fault, those found earlier included."""
     keys = _Keys(draft.nodes, faults)
     warnings: list[Fault] = []
-    edges = [edge for node in draft.nodes for edge in _edges(node, keys, faults, warnings)]
+    needs = {(node.place, on): need for node in draft.nodes for on, need in _needs(node, keys, faults, warnings)}
     try:
-        walk([(node.place, node.parent) for node in draft.nodes], [(edge[0], edge[1]) for edge in edges])
+        walk([(node.place, node.parent) for node in draft.nodes], [*needs])
     except CycleFound as found:
-        places: dict[tuple[int, int], Place] = {(edge[0], edge[1]): (edge.path, edge.line) for edge in edges}
-        add_cycles(found, keys.full.__getitem__, places, faults)
+        add_cycles(found, keys.full.__getitem__, {pair: (need.path, need.line) for pair, need in needs.items()}, faults)
     faults.raise_any()
-    return PlanFile(draft.name, tuple(_nodes(draft.nodes, keys)), tuple(edges), tuple(warnings))
+    full = keys.full
+    nodes = tuple(_node(node, full) for node in draft.nodes)
+    edges = (PlanEdge(full[node], full[on], need.waived, need.path, need.line) for (node, on), need in needs.items())
+    return PlanFile(draft.name, nodes, tuple(edges), tuple(warnings))
 
 
 def add_cycles(
@@ -36,27 +38,23 @@ def add_cycles(
         faults.add("cycle", path, line, f"A cycle: {describe(cycle, name)}.")
 
 
-def _nodes(drafts: Iterable[DraftNode], keys: "_Keys") -> Iterable[PlanNode]:
-    for draft, full_key in zip(drafts, keys.full, strict=True):
-        key = draft.key or ""
-        yield PlanNode(
-            key, full_key, draft.title or key, draft.body, draft.parent, draft.objective, draft.clone,
-            draft.path, draft.line,
-        )  # fmt: skip
+def _node(draft: DraftNode, full: list[str]) -> PlanNode:
+    key = draft.key or ""
+    parent = None if draft.parent is None else full[draft.parent]
+    return PlanNode(key, full[draft.place], draft.title or key, draft.body, parent, draft.clone, draft.path, draft.line)
 
 
-def _edges(node: DraftNode, keys: "_Keys", faults: Faults, warnings: list[Fault]) -> Iterable[PlanEdge]:
+def _needs(node: DraftNode, keys: "_Keys", faults: Faults, warnings: list[Fault]) -> Iterator[tuple[int, Need]]:
+    """The places of what a node needs, none twice."""
     taken: set[int] = set()
     for need in node.needs:
         dependency = keys.find(node, need)
-        if dependency is None:
-            continue
         if dependency in taken:
             message = f"{quoted(need.on or '')} is needed already: one edge is made."
             warnings.append(Fault("repeated_edge", need.path, need.line, message))
-            continue
-        taken.add(dependency)
-        yield PlanEdge(node.place, dependency, need.waived, need.path, need.line)
+        elif dependency is not None:
+            taken.add(dependency)
+            yield dependency, need
 
 
 class _Keys:

@@ -1,6 +1,5 @@
 """A plan as its file gives it, and the limits that a file is held to."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -33,25 +32,24 @@ class Clone(NamedTuple):
 
 
 class PlanNode(NamedTuple):
-    """An objective or a task. Nodes name each other by their places in `PlanFile.nodes`."""
+    """An objective or a task."""
 
     key: str
     full_key: str
     title: str
     body: str
-    parent: int | None
-    objective: int
-    """Its own place, where it is one."""
+    parent: str | None
+    """The full key of the node above."""
     clone: Clone | None
     path: str
     line: int
 
 
 class PlanEdge(NamedTuple):
-    """`dependent` needs `dependency`."""
+    """`dependent` needs `dependency`: full keys."""
 
-    dependent: int
-    dependency: int
+    dependent: str
+    dependency: str
     waived: str | None
     """Why the edge is waived from the start; None where it is not."""
     path: str
@@ -68,8 +66,3 @@ class PlanFile:
     edges: tuple[PlanEdge, ...]
     """By dependent, in the order of the document; none twice."""
     warnings: tuple[Fault, ...] = ()
-
-    def keyed_edges(self) -> Iterator[tuple[str, str, PlanEdge]]:
-        """The edges with the full keys of dependent and dependency."""
-        for edge in self.edges:
-            yield self.nodes[edge.dependent].full_key, self.nodes[edge.dependency].full_key, edge

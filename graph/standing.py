@@ -1,0 +1,86 @@
+"""A plan as it stands in the database, read whole for a re-import or an export."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from graph import sql
+from graph.plan_types import Clone
+from graph.states import SETTLED, State
+
+
+class StandingNode(NamedTuple):
+    """A node with what an import may compare or change. Other nodes are named by full key, as files name them."""
+
+    id: str
+    objective_id: str
+    full_key: str
+    parent: str | None
+    title: str
+    body: str
+    clone: Clone | None
+    state: State
+    leaf: bool
+    held: bool
+    pruned: bool
+    position: int
+
+    @property
+    def settled(self) -> bool:
+        return self.state in SETTLED
+
+
+class StandingEdge(NamedTuple):
+    id: str
+    dependent: str
+    dependency: str
+    waived: str | None
+    """Why it is waived; None where it is not."""
+
+
+@dataclass
+class Standing:
+    """All of a plan."""
+
+    nodes: dict[str, StandingNode]
+    """By full key, parents before their children."""
+    edges: list[StandingEdge]
+    """By dependent, in the order in which they were made."""
+
+    @cached_property
+    def edges_of(self) -> dict[str, dict[str, StandingEdge]]:
+        """The edges of each dependent, by dependency."""
+        found: dict[str, dict[str, StandingEdge]] = {}
+        for edge in self.edges:
+            found.setdefault(edge.dependent, {})[edge.dependency] = edge
+        return found
+
+
+_NODES = """
+    SELECT n.id, n.objective_id, n.full_key, parent.full_key, n.title, n.body, n.clone_repo, n.clone_ref,
+        n.state, n.leaf, n.held, n.pruned, n.position
+    FROM graph_node n LEFT JOIN graph_node parent ON parent.id = n.parent_id
+    WHERE n.plan_id = %s ORDER BY n.id"""
+
+_EDGES = """
+    SELECT e.id, dependent.full_key, dependency.full_key, e.waived, e.waive_reason
+    FROM graph_node dependent JOIN graph_edge e ON e.dependent_id = dependent.id
+    JOIN graph_node dependency ON dependency.id = e.dependency_id
+    WHERE dependent.plan_id = %s ORDER BY dependent.id, e.id"""
+
+
+def read_standing(plan_id: str) -> Standing:
+    """The plan as it is now; whoever goes on to change it holds its lanes."""
+    nodes = {}
+    for node_id, lane, full_key, parent, title, body, repo, ref, state, leaf, held, pruned, at in sql.fetch(
+        _NODES, [plan_id]
+    ):
+        clone = Clone(repo, ref) if repo else None
+        nodes[full_key] = StandingNode(
+            node_id, lane, full_key, parent, title, body, clone, State(state), bool(leaf), bool(held), bool(pruned), at
+        )
+    edges = [
+        StandingEdge(edge_id, dependent, dependency, reason if waived else None)
+        for edge_id, dependent, dependency, waived, reason in sql.fetch(_EDGES, [plan_id])
+    ]
+    return Standing(nodes, edges)
