@@ -10,10 +10,13 @@ from graph import sql
 HORIZON_CLASS: Final = 0x7473
 """Upper 16 bits of the advisory locks below: tells them from any other program's on the same database."""
 
-_CLOCK: Final = "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+INSTANT: Final = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+"""The reading itself, on PostgreSQL; `judged` is owed to whoever reads it."""
+
+_CLOCK: Final = f"SELECT {INSTANT}"
 # The lock says: a transaction is under way whose events will come after this number.
 _CLOCK_AND_HORIZON: Final = f"""
-    SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,
+    SELECT {INSTANT},
         pg_advisory_xact_lock_shared(({HORIZON_CLASS}::bigint << 48) + last_value - (NOT is_called)::int)
     FROM graph_event_seq_seq"""
 

@@ -80,11 +80,10 @@ def reopen(*, node_id: str, caller: Caller, reason: str) -> Edited:
 
 
 def reopen_leaves(leaves: list[str], *, node: NodeRow, by: str, actor: str, now: int, reason: str) -> Edited:
-    """Reopen these settled leaves as one act on `node`, its reach held (re-import uses it too)."""
+    """Reopen these settled leaves as one act on `node`, its reach held."""
     transaction.required()
     reset_counts(leaves)
-    named, params = sql.among(leaves)
-    sql.execute(f"UPDATE graph_node SET cancel_act = '', pruned = (1 = 0) WHERE id IN ({named})", params)
+    forget_cancel(leaves)
     sql.execute("UPDATE graph_node SET last_cancel = '' WHERE id = %s", [node.id])
     effect = transitions.apply(dict.fromkeys(leaves, State.READY), by=by, actor=actor, now=now, reason=reason)
     edited = Edited.of(node, effect, now)
@@ -113,8 +112,9 @@ def cancel_node(*, node_id: str, caller: Caller, reason: str) -> Edited:
     if not node.leaf:
         sql.execute("UPDATE graph_node SET last_cancel = %s WHERE id = %s", [act, node_id])
     effect = transitions.apply(
-        dict.fromkeys(leaves, State.CANCELLED), by="cancel", actor=caller.name, now=now, reason=reason
-    )
+        dict.fromkeys(leaves, State.CANCELLED), by="cancel", actor=caller.name, now=now, reason=reason,
+        data={"cancel_act": act, "cancelled": node_id},
+    )  # fmt: skip
     return Edited.of(node, effect, now)
 
 
@@ -123,6 +123,12 @@ def cancel_leaves(leaves: list[str], *, act: str, pruned: bool) -> None:
     named, params = sql.among(leaves)
     flag = "(1 = 1)" if pruned else "(1 = 0)"
     sql.execute(f"UPDATE graph_node SET cancel_act = %s, pruned = {flag} WHERE id IN ({named})", [act, *params])
+
+
+def forget_cancel(leaves: list[str]) -> None:
+    """No act has these leaves cancelled any more."""
+    named, params = sql.among(leaves)
+    sql.execute(f"UPDATE graph_node SET cancel_act = '', pruned = (1 = 0) WHERE id IN ({named})", params)
 
 
 def reset_counts(leaves: list[str]) -> None:
@@ -182,20 +188,23 @@ def _refuse_cancel(chain: Chain) -> None:
         raise WrongState(f"{busy[0][1]} below it is being worked on.", state=node.state, node=busy[0][0])
 
 
-_BELOW = """
-    WITH RECURSIVE below(id) AS (
-        SELECT id FROM graph_node WHERE parent_id = %s
-        UNION ALL SELECT n.id FROM below JOIN graph_node n ON n.parent_id = below.id)
-    SELECT n.id, n.full_key FROM below JOIN graph_node n ON n.id = below.id"""
+_COLUMNS = "id, full_key, position, leaf, state, held, cancel_act"
+_BELOW = f"""
+    WITH RECURSIVE below({_COLUMNS}) AS (
+        SELECT {_COLUMNS} FROM graph_node WHERE parent_id = %s
+        UNION ALL
+        SELECT {", ".join(f"n.{name}" for name in _COLUMNS.split(", "))}
+        FROM below JOIN graph_node n ON n.parent_id = below.id)
+    SELECT id, full_key FROM below"""
 
 
 def _busy_below(node_id: str) -> list[tuple[str, str]]:
-    where = " WHERE n.held OR (n.leaf AND n.state = 'running') ORDER BY n.position LIMIT 1"
+    where = " WHERE held OR (leaf AND state = 'running') ORDER BY position LIMIT 1"
     return sql.fetch(_BELOW + where, [node_id])
 
 
 def _open_leaves(node_id: str) -> list[str]:
-    where = " WHERE n.leaf AND n.state IN ('pending', 'ready', 'blocked') ORDER BY n.position"
+    where = " WHERE leaf AND state IN ('pending', 'ready', 'blocked') ORDER BY position"
     return [row[0] for row in sql.fetch(_BELOW + where, [node_id])]
 
 
@@ -203,5 +212,5 @@ def _cancelled_with(node: NodeRow) -> list[str]:
     act = sql.fetch("SELECT last_cancel FROM graph_node WHERE id = %s AND last_cancel <> ''", [node.id])
     if not act:
         return []
-    where = " WHERE n.leaf AND n.state = 'cancelled' AND n.cancel_act = %s ORDER BY n.position"
+    where = " WHERE leaf AND state = 'cancelled' AND cancel_act = %s ORDER BY position"
     return [row[0] for row in sql.fetch(_BELOW + where, [node.id, act[0][0]])]

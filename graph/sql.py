@@ -43,14 +43,21 @@ def among(values: Collection[str]) -> tuple[str, list[Any]]:
     return "SELECT value FROM json_each(%s)", [json.dumps([*values])]
 
 
+def chosen(select: str) -> str:
+    """`id` is among a few that a SELECT names: as an array PostgreSQL fetches each of them by its index."""
+    return f"= ANY (ARRAY({select}))" if connection.vendor == "postgresql" else f"IN ({select})"
+
+
 def unmet(node: str) -> str:
     """THE readiness rule, for one node's own edges: some edge is neither waived nor satisfied.
 
-    A node is satisfied when this is false for it and for each of its ancestors (contract, section 2).
+    A node is satisfied when this is false for it and for each of its ancestors (contract, section 2). The OFFSET
+    keeps PostgreSQL from answering for all nodes at once, by reading both tables whole.
     """
     return f"""EXISTS (
         SELECT 1 FROM graph_edge need JOIN graph_node needed ON needed.id = need.dependency_id
-        WHERE need.dependent_id = {node}.id AND NOT need.waived AND needed.state NOT IN ('done', 'partial'))"""
+        WHERE need.dependent_id = {node}.id AND NOT need.waived AND needed.state NOT IN ('done', 'partial')
+        LIMIT 1 OFFSET 0)"""
 
 
 NODE_COLUMNS: Final = [
@@ -77,15 +84,18 @@ def columns(alias: str) -> str:
 LOCK_LANE: Final = """
     SELECT id FROM graph_node WHERE id = (SELECT objective_id FROM graph_node WHERE id = %s) FOR NO KEY UPDATE"""
 
-# A node, its ancestors and, where asked, all below it.
-_AROUND: Final = """
-    up(id) AS (
-        SELECT id FROM graph_node WHERE id IN ({ids})
-        UNION SELECT n.parent_id FROM up JOIN graph_node n ON n.id = up.id WHERE n.parent_id IS NOT NULL)"""
+# Nodes with their ancestors and, where asked, with all below them. Each row carries what is asked of it later: to
+# join the table again under a condition makes SQLite read all of it first, for a filter over the join.
+_UP: Final = """
+    up(id, parent_id, objective_id) AS (
+        SELECT id, parent_id, objective_id FROM graph_node WHERE id IN ({ids})
+        UNION
+        SELECT n.id, n.parent_id, n.objective_id FROM up JOIN graph_node n ON n.id = up.parent_id)"""
 _BELOW: Final = """,
-    below(id) AS (
-        SELECT id FROM graph_node WHERE id IN ({ids})
-        UNION SELECT n.id FROM below JOIN graph_node n ON n.parent_id = below.id)"""
+    below(id, objective_id) AS (
+        SELECT id, objective_id FROM graph_node WHERE id IN ({ids})
+        UNION
+        SELECT n.id, n.objective_id FROM below JOIN graph_node n ON n.parent_id = below.id)"""
 
 
 def reach(ids: Collection[str], *, below: bool) -> tuple[str, list[Any]]:
@@ -93,18 +103,17 @@ def reach(ids: Collection[str], *, below: bool) -> tuple[str, list[Any]]:
 
     Waived edges count too, so that only an import can ever add to the answer.
     """
-    around = _AROUND + (_BELOW if below else "")
-    touched = "SELECT id FROM up" + (" UNION SELECT id FROM below" if below else "")
+    around = _UP + (_BELOW if below else "")
+    touched = "SELECT id, objective_id FROM up" + (" UNION SELECT id, objective_id FROM below" if below else "")
     named, params = among(ids)
+    lanes = """SELECT objective_id FROM touched
+        UNION
+        SELECT (SELECT n.objective_id FROM graph_node n WHERE n.id = e.dependent_id)
+        FROM touched JOIN graph_edge e ON e.dependency_id = touched.id"""
     statement = f"""
     WITH RECURSIVE {around.format(ids=named)},
-    touched(id) AS ({touched}),
-    lanes(id) AS (
-        SELECT n.objective_id FROM touched JOIN graph_node n ON n.id = touched.id
-        UNION
-        SELECT n.objective_id FROM touched
-        JOIN graph_edge e ON e.dependency_id = touched.id JOIN graph_node n ON n.id = e.dependent_id)
-    SELECT o.id FROM graph_node o WHERE o.id IN (SELECT id FROM lanes) ORDER BY o.id"""
+    touched(id, objective_id) AS ({touched})
+    SELECT o.id FROM graph_node o WHERE o.id {chosen(lanes)} ORDER BY o.id"""
     return statement, params * (2 if below else 1)
 
 
@@ -113,11 +122,10 @@ def reach(ids: Collection[str], *, below: bool) -> tuple[str, list[Any]]:
 _BESIDE: Final = """EXISTS (SELECT 1 FROM graph_node beside
         WHERE beside.parent_id = n.id AND beside.id <> chain.below AND beside.state {states})"""
 CHAIN: Final = f"""
-    WITH RECURSIVE chain(id, below, height) AS (
-        SELECT id, id, 0 FROM graph_node WHERE id = %s
+    WITH RECURSIVE chain(id, parent_id, below, height) AS (
+        SELECT id, parent_id, id, 0 FROM graph_node WHERE id = %s
         UNION ALL
-        SELECT n.parent_id, n.id, height + 1 FROM chain JOIN graph_node n ON n.id = chain.id
-        WHERE n.parent_id IS NOT NULL)
+        SELECT n.id, n.parent_id, chain.id, height + 1 FROM chain JOIN graph_node n ON n.id = chain.parent_id)
     SELECT {columns("n")},
         n.ever_claimed, n.held, n.rejections, n.stale_ends, n.clone_repo, n.clone_ref,
         {unmet("n")},
@@ -132,19 +140,21 @@ def flip(roots: str) -> str:
 
     `down` walks from each root to the leaves and carries whether everything so far is satisfied.
     """
+    turned = """SELECT id FROM down
+        WHERE (state = 'pending' AND satisfied) OR (state = 'ready' AND NOT satisfied)"""
     return f"""
     WITH RECURSIVE root(id) AS ({roots}),
-    up(root, id) AS (
-        SELECT id, id FROM root
+    up(root, id, parent_id) AS (
+        SELECT n.id, n.id, n.parent_id FROM root JOIN graph_node n ON n.id = root.id
         UNION
-        SELECT up.root, n.parent_id FROM up JOIN graph_node n ON n.id = up.id WHERE n.parent_id IS NOT NULL),
-    shut(root) AS (SELECT up.root FROM up JOIN graph_node n ON n.id = up.id WHERE {unmet("n")}),
-    down(id, satisfied) AS (
-        SELECT id, id NOT IN (SELECT root FROM shut) FROM root
+        SELECT up.root, n.id, n.parent_id FROM up JOIN graph_node n ON n.id = up.parent_id),
+    shut(root) AS (SELECT DISTINCT root FROM up WHERE {unmet("up")}),
+    down(id, state, satisfied) AS (
+        SELECT n.id, n.state, shut.root IS NULL
+        FROM root JOIN graph_node n ON n.id = root.id LEFT JOIN shut ON shut.root = root.id
         UNION
-        SELECT n.id, down.satisfied AND NOT {unmet("n")} FROM down JOIN graph_node n ON n.parent_id = down.id)
+        SELECT n.id, n.state, down.satisfied AND NOT {unmet("n")}
+        FROM down JOIN graph_node n ON n.parent_id = down.id)
     UPDATE graph_node SET state = CASE state WHEN 'pending' THEN 'ready' ELSE 'pending' END
-    WHERE id IN (
-        SELECT n.id FROM down JOIN graph_node n ON n.id = down.id
-        WHERE (n.state = 'pending' AND down.satisfied) OR (n.state = 'ready' AND NOT down.satisfied))
+    WHERE id {chosen(turned)}
     RETURNING id, state, leaf, plan_id, objective_id, position"""

@@ -7,7 +7,8 @@ A verb decorated with `entry` runs in one durable transaction. What it calls run
 import functools
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, ParamSpec, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, InterfaceError, OperationalError, connection
@@ -75,3 +76,35 @@ def _once(service: Callable[[], R]) -> R:
                 raise
             kept = refusal
     raise kept
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """Everything read inside shows one moment; it waits for no writer and holds none up. Nothing may be written.
+
+    Inside a transaction that is under way it is that transaction's view.
+    """
+    if connection.in_atomic_block:
+        yield
+        return
+    postgresql = connection.vendor == "postgresql"
+    begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY" if postgresql else "BEGIN DEFERRED"
+    with connection.cursor() as cursor:
+        cursor.execute(begin)
+    try:
+        if not postgresql:
+            _query_only(True)
+        yield
+    except BaseException:
+        connection.close()  # whatever state it is in, the transaction ends with it
+        raise
+    with connection.cursor() as cursor:
+        cursor.execute("ROLLBACK")
+    if not postgresql:
+        _query_only(False)
+
+
+def _query_only(on: bool) -> None:
+    """SQLite has no read-only transaction; this refuses writes on the whole connection."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"PRAGMA query_only = {int(on)}")

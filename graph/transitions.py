@@ -7,6 +7,7 @@ before. `move_leaf` is the hot path, told everything by one read chain; `apply` 
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from graph import events, readiness, sql, transaction
 from graph.rows import Chain, Link
@@ -97,7 +98,7 @@ def move_leaf(chain: Chain, to: State, *, by: str, actor: str, now: int, reason:
         _set(link, above, "roll-up", effect)
         below = above
     _ripple(effect)
-    _write_events(effect, actor=actor, now=now, reason=reason)
+    events.append(state_events(effect, reason), actor=actor, now=now)
     return effect
 
 
@@ -122,32 +123,36 @@ def start(chain: Chain) -> Effect:
 def apply(
     targets: Mapping[str, State],
     *,
-    by: str,
+    by: str | Mapping[str, str],
     actor: str,
     now: int,
     reason: str = "",
     refresh: Collection[str] = (),
     containers: Collection[str] = (),
     plan_id: str = "",
+    data: Mapping[str, Any] | None = None,
+    told: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Effect:
     """Move these leaves, roll up above them (and at `containers`), refresh readiness, append the state events.
 
     A target of `ready` or `pending` means either: the readiness rule chooses. `refresh` names further nodes whose
-    own edges or ancestors changed; `plan_id`, a plan whose every node is to be refreshed.
+    own edges or ancestors changed; `plan_id`, a plan whose every node is to be refreshed. `data` goes into the
+    events of the targets, or, where these differ, `told` and `by` say it of each.
     """
     transaction.required()
     effect = Effect()
     waiting = [node_id for node_id, to in targets.items() if to in WAITING]
     for node_id, before, plan_id, objective_id, leaf, position in _read(targets):
         to = State.PENDING if targets[node_id] in WAITING else targets[node_id]
-        effect.add(Move(node_id, plan_id, objective_id, bool(leaf), position, before, to, by))
+        named = by if isinstance(by, str) else by[node_id]
+        effect.add(Move(node_id, plan_id, objective_id, bool(leaf), position, before, to, named))
     _write(effect.moves.values())
     climbed = _climb({*containers}, effect, parents_of=[*targets])
     flipped = readiness.flip_plan(plan_id) if plan_id else readiness.flip({*refresh, *waiting, *climbed})
     for node in flipped:
         _add_flipped(node, effect)
     _ripple(effect)
-    _write_events(effect, actor=actor, now=now, reason=reason)
+    events.append(state_events(effect, reason, told or dict.fromkeys(targets, data or {})), actor=actor, now=now)
     return effect
 
 
@@ -205,10 +210,12 @@ def _mark_reopened(regressed: Sequence[str], effect: Effect) -> None:
 def beyond_waiting(roots: str, params: list[str]) -> tuple[list[str], list[str]]:
     """Of `roots` (a SELECT of ids) and what is below them: the running and the settled, in pool order."""
     rows = sql.fetch(
-        f"""WITH RECURSIVE below(id) AS (
-            {roots} UNION SELECT n.id FROM below JOIN graph_node n ON n.parent_id = below.id)
-        SELECT n.id, n.state FROM below JOIN graph_node n ON n.id = below.id
-        WHERE n.state IN ('running', 'done', 'partial', 'cancelled') ORDER BY n.plan_id, n.position""",
+        f"""WITH RECURSIVE root(id) AS ({roots}), below(id, state, plan_id, position) AS (
+            SELECT n.id, n.state, n.plan_id, n.position FROM root JOIN graph_node n ON n.id = root.id
+            UNION
+            SELECT n.id, n.state, n.plan_id, n.position FROM below JOIN graph_node n ON n.parent_id = below.id)
+        SELECT id, state FROM below
+        WHERE state IN ('running', 'done', 'partial', 'cancelled') ORDER BY plan_id, position""",
         params,
     )
     running = [node_id for node_id, state in rows if state == State.RUNNING]
@@ -292,8 +299,13 @@ def _rolled(containers: Collection[str]) -> list[tuple[str, str, str, str, bool,
     )
 
 
-def state_events(effect: Effect, reason: str = "") -> list[events.Draft]:
-    """One event for each node whose state is another than before; `reason` stands on what the act itself moved."""
+def state_events(
+    effect: Effect, reason: str = "", told: Mapping[str, Mapping[str, Any]] | None = None
+) -> list[events.Draft]:
+    """One event for each node whose state is another than before; `reason` stands on what the act itself moved.
+
+    `told` has further data for the events of some nodes, by id.
+    """
     return [
         events.Draft(
             f"node.{move.after}",
@@ -301,11 +313,7 @@ def state_events(effect: Effect, reason: str = "") -> list[events.Draft]:
             move.objective_id,
             move.id,
             reason="" if move.by in ("promotion", "demotion", "roll-up") else reason,
-            data={"from": move.before, "to": move.after, "by": move.by},
+            data={"from": move.before, "to": move.after, "by": move.by, **(told or {}).get(move.id, {})},
         )
         for move in effect.changed()
     ]
-
-
-def _write_events(effect: Effect, *, actor: str, now: int, reason: str) -> None:
-    events.append(state_events(effect, reason), actor=actor, now=now)

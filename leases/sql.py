@@ -73,12 +73,13 @@ BEAT: Final = """
 
 # Whether what this node was claimed on has been reopened since (the mark *upstream reopened*).
 UPSTREAM_REOPENED: Final = """
-    WITH RECURSIVE up(id) AS (
-        SELECT id FROM graph_node WHERE id = %s
-        UNION ALL SELECT n.parent_id FROM up JOIN graph_node n ON n.id = up.id WHERE n.parent_id IS NOT NULL)
-    SELECT d.id, d.full_key, d.title, d.state, e.id FROM up JOIN graph_edge e ON e.dependent_id = up.id
-    JOIN graph_node d ON d.id = e.dependency_id
-    WHERE e.reopened AND NOT e.waived AND d.state NOT IN ('done', 'partial') ORDER BY d.position"""
+    WITH RECURSIVE up(id, parent_id) AS (
+        SELECT id, parent_id FROM graph_node WHERE id = %s
+        UNION ALL SELECT n.id, n.parent_id FROM up JOIN graph_node n ON n.id = up.parent_id)
+    SELECT 1 FROM up WHERE EXISTS (
+        SELECT 1 FROM graph_edge e JOIN graph_node d ON d.id = e.dependency_id
+        WHERE e.dependent_id = up.id AND e.reopened AND NOT e.waived AND d.state NOT IN ('done', 'partial')
+        LIMIT 1 OFFSET 0)"""
 
 # The ending of a lease and of the one that moves with it. The guard says again what was judged under the lock.
 END_LEASES: Final = """
