@@ -54,13 +54,25 @@ def make_plan(objectives: Tree, name: str = "plan") -> dict[str, str]:
         node.position = positions[node.id]
         node.save(force_insert=True)
     Edge.objects.bulk_create(edges)
-    drafts = [events.Draft("plan.imported", plan.id, data={"name": name})]
-    drafts += [
-        events.Draft("node.added", plan.id, n.objective_id, n.id, data={"full_key": n.full_key}) for n in rows.values()
-    ]
+    drafts = [events.Draft("plan.imported", plan.id, data={"name": name, "created": True})]
+    drafts += [_added(node) for node in rows.values()]
+    drafts += [_needed(edge) for edge in edges]
     events.append(drafts, actor="lead", now=now)
     transitions.apply({}, by="import", actor="lead", now=now, plan_id=plan.id)
     return {full: node.id for full, node in rows.items()}
+
+
+def _added(node: Node) -> events.Draft:
+    data = {
+        "key": node.key, "full_key": node.full_key, "kind": node.kind, "parent": node.parent_id,
+        "title": node.title, "body": node.body, "clone": None,
+    }  # fmt: skip
+    return events.Draft("node.added", node.plan_id, node.objective_id, node.id, data=data)
+
+
+def _needed(edge: Edge) -> events.Draft:
+    data = {"edge": edge.id, "dependency": edge.dependency_id, "waived": edge.waived, "reason": edge.waive_reason}
+    return events.Draft("edge.added", edge.dependent.plan_id, edge.dependent.objective_id, edge.dependent_id, data=data)
 
 
 def states(ids: Mapping[str, str]) -> dict[str, str]:
