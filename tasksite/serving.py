@@ -176,7 +176,8 @@ class Supervisor:
         wake, waker = os.pipe()
         for end in (wake, waker):
             os.set_blocking(end, False)
-        before = {number: signal.signal(number, self._stop) for number in STOPS}
+        heard = [number for number in STOPS if signal.getsignal(number) is not signal.SIG_IGN]  # nohup stays nohup
+        before = {number: signal.signal(number, self._stop) for number in heard}
         before[signal.SIGCHLD] = signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
         try:

@@ -118,7 +118,9 @@ def _postgresql(database: Database) -> dict[str, Any]:
         "HOST": database.host,
         "PORT": database.port,
         "CONN_MAX_AGE": 0,
-        "OPTIONS": {"application_name": "tasksite", **database.options},
+        "CONN_HEALTH_CHECKS": True,  # a pooled connection may have died with the database's last restart
+        # A random read costs little more than the next one on today's disks; the default makes whole reads look cheap.
+        "OPTIONS": {"application_name": "tasksite", "options": "-c random_page_cost=1.1", **database.options},
     }
 
 
@@ -160,6 +162,8 @@ if _env.BEHIND_HTTPS:
     SECURE_HSTS_SECONDS = 365 * 24 * 3600
     SESSION_COOKIE_SECURE = True
     CSRF_COOKIE_SECURE = True
+    # What holds for the other sites of the domain is not ours to say.
+    SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W021"]
 
 # Words, time, files
 
@@ -180,16 +184,23 @@ WHITENOISE_AUTOREFRESH = DEBUG
 # API
 
 REST_FRAMEWORK: dict[str, Any] = {
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_AUTHENTICATION_CLASSES": ["tasksite.api.authentication.BearerAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["tasksite.api.roles.HasAccess"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_METADATA_CLASS": None,
+    "EXCEPTION_HANDLER": "tasksite.api.problems.handler",
+    "UNAUTHENTICATED_USER": None,
+    # No parameter of a query changes what kind of answer it is.
+    "URL_FORMAT_OVERRIDE": None,
 }
 SPECTACULAR_SETTINGS: dict[str, Any] = {
     "TITLE": "tasksite",
     "VERSION": "1",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "REDOC_DIST": "SIDECAR",
+    "OAS_VERSION": "3.1.0",
+    "SCHEMA_PATH_PREFIX": "/api/v1/",
+    "POSTPROCESSING_HOOKS": ["tasksite.api.schema.document.complete"],
 }
 
 # Jobs

@@ -83,7 +83,11 @@ class Server:
 def serve(folder: Path, *arguments: str, **settings: str) -> Iterator[Server]:
     """`manage.py serve` on a free port, ready; ended with all that is below it."""
     process = subprocess.Popen(
-        manage("serve", "--port", "0", *arguments),
+        [
+            "env",
+            "--default-signal",
+            *manage("serve", "--port", "0", *arguments),
+        ],  # also where the tests run under nohup
         env=environment(folder, **settings),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -175,6 +175,16 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     assert refused.stderr == f"The setting VAR_DIR names {tmp_path}/file/var, which cannot be made: Not a directory.\n"
 
 
+def test_behind_https_nothing_is_left_open(tmp_path: Path) -> None:
+    checked = subprocess.run(
+        manage("check", "--deploy", "--fail-level", "WARNING"),
+        env={"DJANGO_SETTINGS_MODULE": "tasksite.settings", "VAR_DIR": str(tmp_path), "BEHIND_HTTPS": "on"},
+        capture_output=True,
+        text=True,
+    )
+    assert checked.returncode == 0, checked.stderr
+
+
 def test_the_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
     folder = tmp_path / "var"
     with ThreadPoolExecutor(8) as threads:
