@@ -142,10 +142,10 @@ def apply(
     transaction.required()
     effect = Effect()
     waiting = [node_id for node_id, to in targets.items() if to in WAITING]
-    for node_id, before, plan_id, objective_id, leaf, position in _read(targets):
+    for node_id, before, of_plan, objective_id, leaf, position in _read(targets):
         to = State.PENDING if targets[node_id] in WAITING else targets[node_id]
         named = by if isinstance(by, str) else by[node_id]
-        effect.add(Move(node_id, plan_id, objective_id, bool(leaf), position, before, to, named))
+        effect.add(Move(node_id, of_plan, objective_id, bool(leaf), position, before, to, named))
     _write(effect.moves.values())
     climbed = _climb({*containers}, effect, parents_of=[*targets])
     flipped = readiness.flip_plan(plan_id) if plan_id else readiness.flip({*refresh, *waiting, *climbed})
