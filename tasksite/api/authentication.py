@@ -1,5 +1,7 @@
 """Who calls: `Authorization: Bearer <token>`, and nothing else. No cookies, so nothing to forge across sites."""
 
+from typing import cast
+
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
@@ -23,3 +25,7 @@ class BearerAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return CHALLENGE
+
+
+def caller_of(request: Request) -> Caller:
+    return cast(Caller, request.user)

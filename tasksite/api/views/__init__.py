@@ -1,0 +1,1 @@
+"""One class per URL; each handler parses, calls one service and shows what it answered."""
