@@ -19,7 +19,12 @@ FORBIDDEN: Final = {
 }
 """Room → what it may not know. The data goes downward: tasksite → leases → graph."""
 
-WITHOUT_DJANGO: Final = ("graph/topology.py", "graph/plan_*.py", "leases/worker*.py", "leases/client.py")
+WITHOUT_DJANGO: Final = (
+    "graph/topology.py",
+    "graph/plan_*.py",
+    *(f"leases/{part}.py" for part in ("client", "channel", "grants", "problems")),
+    *(f"leases/{part}.py" for part in ("worker", "attempt", "pulse", "group", "clones", "desk", "verdict")),
+)
 """Pure, or meant to be copied into other people's programs."""
 
 TRANSACTIONS: Final = {"graph/transaction.py"}

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections import defaultdict, deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -62,6 +63,8 @@ class Peer:
         self.settled: dict[str, str] = {}
         self.fence = 0
         self.attempt = 0
+        self.watch: Callable[[str], None] = lambda verb: None
+        """Called with each verb before it is answered."""
         self.changed = threading.Condition()
         self.over = threading.Event()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -90,6 +93,7 @@ class Peer:
             assert self.changed.wait_for(lambda: sum(h.verb == verb for h in self.heard) >= times, within_s), verb
 
     def ask(self, verb: str, key: str | None, body: dict[str, Any]) -> Answer:
+        self.watch(verb)
         with self.changed:
             bad = self.faults[verb].popleft() if self.faults[verb] else self.always.get(verb)
             if bad is None or bad in (DROP, HANG):
