@@ -1,0 +1,8 @@
+"""`make bench`: every benchmark, one after another."""
+
+import subprocess
+import sys
+
+for name in ("drain", "import_large"):
+    print(f"== {name}", flush=True)
+    subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)
