@@ -55,7 +55,7 @@ def together(work: Callable[..., None], *arguments: Any) -> float:
         member.start()
     barrier.wait()
     started = time.perf_counter()
-    pairs = sum(done.get() for _ in crew)
+    pairs: int = sum(done.get() for _ in crew)
     elapsed = time.perf_counter() - started
     for member in crew:
         member.join()

@@ -14,6 +14,7 @@ LEASE = (
     " acquired_at, expires_at, beat_at, progress, ending)"
     " VALUES (%s, %s, %s, %s, %s, 'raw', %s, 1, 60, 1, 2, 1, '', '')"
 )
+RUN = "INSERT INTO leases_run (id, node_id, lease_id, opened_at, outcome, summary) VALUES (%s, %s, %s, 1, '', '')"
 EVENTS = "INSERT INTO graph_event (type, at, actor, plan, objective, node, lease, run, attempt, reason, data) VALUES "
 EVENT = "(%s, 1, 'raw', %s, %s, %s, %s, %s, %s, '', %s)"
 FREE = """SELECT n.id, n.objective_id, n.plan_id FROM graph_node n JOIN graph_node o ON o.id = n.objective_id
@@ -56,7 +57,7 @@ def _claim(run: Run, token: str, node: str, lane: str, plan: str) -> tuple[str, 
     opened = [(work, node)] if running else [(new_id(), lane), (work, node)]
     for run_id, subject in opened:
         run(
-            "INSERT INTO leases_run (id, node_id, lease_id, opened_at, outcome, summary) VALUES (%s, %s, %s, 1, '', '')",
+            RUN,
             run_id, subject, lease,
         )  # fmt: skip
     run(
