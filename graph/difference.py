@@ -53,9 +53,18 @@ class Difference:
     @property
     def nothing(self) -> bool:
         """Whether everything is as the file has it already."""
-        return not (
-            self.added or self.changed or self.pruned or self.reopened or self.edges_added or self.edges_removed
-        )
+        return not any(self.counts().values())
+
+    def counts(self) -> dict[str, int]:
+        """How many changes there are of each kind."""
+        return {
+            "added": len(self.added),
+            "changed": len(self.changed),
+            "pruned": len(self.pruned),
+            "reopened": len(self.reopened),
+            "edges_added": len(self.edges_added),
+            "edges_removed": len(self.edges_removed),
+        }
 
 
 def compare(plan: PlanFile, standing: Standing, outlook: Outlook) -> Difference:

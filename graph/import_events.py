@@ -39,14 +39,7 @@ class Ids:
 
 def imported(name: str, created: bool, difference: Difference, ids: Ids) -> Iterator[Draft]:
     """What became of the plan, its nodes and its edges, in this order."""
-    counts = {
-        "added": len(difference.added),
-        "changed": len(difference.changed),
-        "pruned": len(difference.pruned),
-        "reopened": len(difference.reopened),
-        "edges_added": len(difference.edges_added),
-        "edges_removed": len(difference.edges_removed),
-    }
+    counts = difference.counts()
     yield Draft("plan.imported", ids.plan, data={"name": name, "created": created, **counts})
     yield from _nodes(difference, ids)
     yield from _edges(difference, ids)

@@ -16,10 +16,11 @@ from graph.difference import Change, Difference, compare
 from graph.ids import new_id
 from graph.outlook import Outlook
 from graph.plan_types import Limits, PlanFile
+from graph.progress import UNSEEN, Progress
 from graph.standing import Standing, read_standing
 from graph.states import State
 from graph.transitions import Effect
-from graph.writing import write
+from graph.writing import Writer
 
 LISTED: Final = 1_000
 """Entries that an answer lists of each kind; the counts are whole."""
@@ -94,7 +95,9 @@ def configured_limits() -> Limits:
     )
 
 
-def apply_plan(*, plan: PlanFile, actor: str, dry_run: bool = False, prune: bool = False) -> ImportResult:
+def apply_plan(
+    *, plan: PlanFile, actor: str, dry_run: bool = False, prune: bool = False, progress: Progress = UNSEEN
+) -> ImportResult:
     """Bring the plan of this name to what the file says. Raises PlanInvalid, PlanConflict.
 
     Inner. Two imports that make the same plan at once: one makes it, and the other is run again as a re-import.
@@ -116,7 +119,8 @@ def apply_plan(*, plan: PlanFile, actor: str, dry_run: bool = False, prune: bool
     effect = Effect()
     if not dry_run and (created or not difference.nothing):
         plan_id = plan_id or _create(plan.name, now)
-        effect = write(plan_id, plan.name, standing, difference, created=created, actor=actor, now=now)
+        writer = Writer(plan_id, plan.name, created, standing, difference, progress)
+        effect = writer.write(actor=actor, now=now)
     return ImportResult(plan_id, plan.name, created, dry_run, difference, effect, now)
 
 

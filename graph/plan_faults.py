@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any, Final, NoReturn
 
 from graph.errors import PlanInvalid
@@ -12,6 +13,9 @@ MOST: Final = 10_000
 
 COMPARISONS: Final = 20_000
 """Pairs of words that one file may have compared, about half a second's worth."""
+
+SEARCH: Final = 10
+"""What it costs to begin a search, in comparisons."""
 
 
 def quoted(word: str) -> str:
@@ -75,12 +79,13 @@ class Faults:
             faults.append(Fault("more_faults", "", None, f"{self._unlisted} more faults are not listed."))
         return plan_invalid(faults)
 
-    def nearest(self, word: str, words: Collection[str]) -> str | None:
+    def nearest(self, word: str, *pools: Collection[str]) -> str | None:
         """The word that `word` was perhaps meant to be; None too when enough words were compared for this file."""
-        if len(words) > self._comparisons or len(word) > 250:
+        count = sum(map(len, pools)) + SEARCH
+        if count > self._comparisons or len(word) > 250:
             return None
-        self._comparisons -= len(words)
-        return next(iter(get_close_matches(word, words, n=1)), None)
+        self._comparisons -= count
+        return next(iter(get_close_matches(word, chain(*pools), n=1)), None)
 
 
 def plan_invalid(faults: Iterable[Fault]) -> PlanInvalid:

@@ -11,6 +11,7 @@ from graph.plan_faults import Faults
 from graph.plan_reader import PlanReader
 from graph.plan_resolve import resolve
 from graph.plan_types import Limits, PlanFile
+from graph.progress import UNSEEN, Progress
 
 _BOM: Final = b"\xef\xbb\xbf"
 
@@ -36,7 +37,7 @@ def guess_format(data: bytes) -> Format:
     return Format.JSON if start[:1] == b"{" and start[1:].lstrip(b" \t\r\n")[:1] in (b'"', b"}") else Format.YAML
 
 
-def read_plan(data: bytes, form: Format, limits: Limits) -> PlanFile:
+def read_plan(data: bytes, form: Format, limits: Limits, progress: Progress = UNSEEN) -> PlanFile:
     """Raises PlanInvalid, whose `faults` are all that is wrong: {code, path, line, message, nearest} each."""
     faults = Faults()
     if len(data) > limits.bytes:
@@ -48,4 +49,5 @@ def read_plan(data: bytes, form: Format, limits: Limits) -> PlanFile:
         line = data.count(b"\n", 0, error.start) + 1
         faults.stop("not_utf8", "", line, f"The file is not UTF-8: {error.reason}.")
     tokens = plan_json.tokens(text, faults) if form is Format.JSON else plan_yaml.tokens(data, faults)
-    return resolve(PlanReader(tokens, faults, limits).plan(), faults)
+    shown = progress.over(tokens, "lines read", data.count(b"\n"), lambda token: token.line)
+    return resolve(PlanReader(iter(shown), faults, limits).plan(), faults)

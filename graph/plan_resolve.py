@@ -110,8 +110,8 @@ class _Keys:
             self._alike.update((full_key.casefold(), full_key) for full_key in self.full)
         nearest = self._alike.get(on.casefold())
         if nearest is None:
-            bare = {*self._tasks.get(node.objective, ()), *self._objectives}
-            nearest = self._faults.nearest(on, self.full if "/" in on else bare)
+            bare = (self._tasks.get(node.objective, {}), self._objectives)
+            nearest = self._faults.nearest(on, *([self.full] if "/" in on else bare))
         self._faults.add("unknown_key", need.path, need.line, f"There is no node {quoted(on)}.", nearest)
 
     def _duplicate(self, node: DraftNode, first: DraftNode) -> None:

@@ -12,9 +12,12 @@ from graph.plan_types import Limits
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 
-_TEXT: Final = r"^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$"
-_SOME_TEXT: Final = r"^(?=[\s\S]*\S)[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$"
-_NAME: Final = r"^(?!\s)[^\u0000-\u001f\u007f-\u009f]+(?<!\s)$"
+_END: Final = r"(?![\s\S])"
+"""The end of the text. A dollar is that in some dialects; in others a newline may follow it."""
+
+_TEXT: Final = rf"^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*{_END}"
+_SOME_TEXT: Final = rf"^(?=[\s\S]*\S)[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*{_END}"
+_NAME: Final = rf"^(?!\s)[^\u0000-\u001f\u007f-\u009f]+(?<!\s){_END}"
 _REPO: Final = r"^(https://|ssh://|/|[A-Za-z0-9_][A-Za-z0-9._-]*@)"
 
 
@@ -24,7 +27,7 @@ def plan_schema(limits: Limits) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "plan": _text(_NAME, NAME_LENGTH, "Name of the plan: importing it again updates this plan."),
         "objectives": {"type": "array", "items": {"$ref": "#/$defs/objective"}, "minItems": 1},
-        "key": {"type": "string", "pattern": f"^{KEY}$", "description": "Unique in its objective, case aside."},
+        "key": {"type": "string", "pattern": f"^{KEY}{_END}", "description": "Unique in its objective, case aside."},
         "title": _or_empty(_text(_SOME_TEXT, limits.title, "The key, where it is left out.")),
         "body": _or_empty(_text(_TEXT, limits.body, "Markdown for the worker.")),
         "needs": _or_empty({"type": "array", "items": {"anyOf": [reference, {"$ref": "#/$defs/need"}]}}),

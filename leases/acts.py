@@ -5,6 +5,7 @@ from graph.actors import Caller
 from graph.editing import Edited
 from graph.importing import ImportResult
 from graph.plan_types import PlanFile
+from graph.progress import UNSEEN, Progress
 from graph.transaction import entry
 from leases import runs
 
@@ -18,11 +19,13 @@ def cancel(*, node_id: str, caller: Caller, reason: str) -> Edited:
 
 
 @entry
-def import_plan(*, plan: PlanFile, caller: Caller, dry_run: bool = False, prune: bool = False) -> ImportResult:
+def import_plan(
+    *, plan: PlanFile, caller: Caller, dry_run: bool = False, prune: bool = False, progress: Progress = UNSEEN
+) -> ImportResult:
     """Bring the plan of this name to what the file says. Raises PlanInvalid, PlanConflict.
 
     `prune` cancels what the file no longer has; `dry_run` answers what would change and writes nothing.
     """
-    result = importing.apply_plan(plan=plan, actor=caller.name, dry_run=dry_run, prune=prune)
+    result = importing.apply_plan(plan=plan, actor=caller.name, dry_run=dry_run, prune=prune, progress=progress)
     runs.close_settled(result.effect.settled(), now=result.now, actor=caller.name)
     return result
