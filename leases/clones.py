@@ -70,7 +70,7 @@ def _fill(making: Path, repo: str, ref: str | None, run: Run) -> None:
             raise CloneFailed(f"an option where a repository or a ref should be: {word!r}")
     env = {name: value for name, value in os.environ.items() if name not in GIT_HERE} | GIT_ENV
     if ref is None:
-        run(["git", "clone", "--", repo, "."], making, env)
+        run(["git", "clone", "-q", "--", repo, "."], making, env)
     else:
-        run(["git", "clone", "--no-checkout", "--", repo, "."], making, env)
-        run(["git", "checkout", ref, "--"], making, env)
+        run(["git", "clone", "-q", "--no-checkout", "--", repo, "."], making, env)
+        run(["git", "checkout", "-q", ref, "--"], making, env)

@@ -24,7 +24,8 @@ RELEASE: Final = 75
 
 RESULT_BYTES: Final = 64 * 1024
 FILE_BYTES: Final = 4 * RESULT_BYTES  # spaces, and a summary, may come on top
-TEXT_CHARS: Final = 2000
+TEXT_CHARS: Final = 10_000
+TAIL_CHARS: Final = 2000
 
 # Colours, cursor movements, window titles.
 ESCAPES: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[^\[\]])")
@@ -75,7 +76,7 @@ def judge(code: int, result_file: Path, tail: bytes) -> Verdict:
         case 75:
             return Release(left.reason)
     ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
-    said = clean(tail.decode(errors="replace"), chars=TEXT_CHARS - len(ended) - 1, from_end=True)
+    said = clean(tail.decode(errors="replace"), chars=TAIL_CHARS, from_end=True)
     return Reject(left.reason or f"{ended}\n{said}".rstrip())
 
 

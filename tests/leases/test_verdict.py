@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from leases.verdict import RESULT_BYTES, Reject, Release, Report, Verdict, clean, judge
+from leases.desk import PROGRESS_BYTES
+from leases.verdict import RESULT_BYTES, TAIL_CHARS, TEXT_CHARS, Reject, Release, Report, Verdict, clean, judge
+from tasksite.api.views import holding
 
 
 @pytest.fixture
@@ -103,7 +105,7 @@ def test_the_tail_is_cut_at_its_start(file: Path) -> None:
     verdict = judged(file, 1, tail=b"\xbc cut in a character\n" + b"line\n" * 1000 + b"\x1b[1mthe end\x1b[0m\n")
     assert isinstance(verdict, Reject)
     assert verdict.reason.startswith("exit status 1\n") and verdict.reason.endswith("line\nthe end")
-    assert len(verdict.reason) <= 2000
+    assert len(verdict.reason) == len("exit status 1\n") + TAIL_CHARS
 
 
 @pytest.mark.parametrize(
@@ -126,3 +128,11 @@ def test_text_is_cut_where_the_less_is_lost() -> None:
     assert clean("abcdef", chars=4) == "abc…"
     assert clean("abcdef", chars=4, from_end=True) == "…def"
     assert clean("abcd", chars=4) == "abcd"
+
+
+def test_the_limits_are_the_server_s() -> None:
+    assert (TEXT_CHARS, RESULT_BYTES, PROGRESS_BYTES) == (
+        holding.TEXT_LIMIT,
+        holding.RESULT_LIMIT,
+        holding.PROGRESS_LIMIT,
+    )

@@ -1,0 +1,250 @@
+"""Real workers, a real server, real clones: the graph drains, and what goes wrong on the way is as promised."""
+
+import itertools
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+import pytest
+from django.db.models import F
+
+from leases.audit import audit
+from leases.client import Client
+from leases.grants import Clone, Grant
+from leases.models import Lease, Role, Run
+from leases.problems import ClaimRefused, LeaseLost
+from leases.recover import recover_all
+from leases.tokens import create_token
+from tests.leases.crew import ended
+from tests.processes import LONG_S, Server, environment, manage, serve, until
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.processes]
+
+COMMITS: Final = """set -e
+git config user.name Someone && git config user.email someone@example.org
+echo "$TASK_KEY" >> log && git add log && git commit -q -m "$TASK_KEY"
+git push -q origin "HEAD:refs/heads/${TASK_KEY%%/*}"
+printf '{"summary": "committed", "result": {"commit": "%s", "inputs": %s}}' \
+    "$(git rev-parse HEAD)" "$(cat "$TASK_INPUTS_FILE")" > "$RESULT_FILE"
+"""
+WORKS: Final = 'echo $$ "$PWD" > "$FIFO"; exec sleep 600'
+HOUR: Final = 3_600_000_000
+
+
+class Site:
+    """A server with a lead, a worker's token, and workers that are started as an operator starts them."""
+
+    def __init__(self, server: Server, folder: Path) -> None:
+        self.server = server
+        self.folder = folder
+        self.fifo = folder / "fifo"
+        os.mkfifo(self.fifo)
+        self.token = create_token(name="worker", role=Role.WORKER)[1]
+        self.lead = Client(server.url, create_token(name="lead", role=Role.LEAD)[1])
+        self.client = Client(server.url, self.token, holder="by hand")
+
+    @contextmanager
+    def worker(self, command: str, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
+        words = ["--url", self.server.url, "--poll", "0.1", "--dir", str(self.folder / "clones"), "--exec", command]
+        process = subprocess.Popen(
+            manage("work", *words, *arguments),
+            env=environment(self.folder, DATABASE_URL="", TASK_TOKEN=self.token, FIFO=str(self.fifo)),
+            cwd=self.folder,
+        )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(LONG_S)
+            process.kill()
+            process.wait()
+
+    def once(self, command: str) -> int:
+        with self.worker(command, "--once") as process:
+            return process.wait(LONG_S)
+
+    def command(self) -> tuple[psutil.Process, Path]:
+        """The command that has just started, and where."""
+        pid, _, place = self.fifo.read_text().strip().partition(" ")
+        return psutil.Process(int(pid)), Path(place)
+
+    def import_plan(self, **objectives: dict[str, Any]) -> None:
+        self.lead.post(
+            "plans/", {"plan": "p", "objectives": [{"key": k, "title": k} | o for k, o in objectives.items()]}
+        )
+
+    def nodes(self) -> dict[str, dict[str, Any]]:
+        return {node["full_key"]: node for node in self.lead.nodes(leaf="any")}
+
+    def states(self) -> dict[str, str]:
+        return {full_key: node["state"] for full_key, node in self.nodes().items() if node["leaf"]}
+
+    def detail(self, full_key: str) -> dict[str, Any]:
+        return self.lead.node(self.nodes()[full_key]["id"])
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    with serve(tmp_path / "server", CLONE_LOCAL_ROOTS=str(tmp_path), REJECT_LIMIT="3") as server:
+        site = Site(server, tmp_path)
+        with site.lead, site.client:
+            yield site
+    assert audit() == []
+
+
+def tasks(*keys: str) -> list[dict[str, Any]]:
+    return [{"key": key, "title": f"Title of {key}"} for key in keys]
+
+
+def git(where: Path, *words: str) -> str:
+    who = ["-c", "user.name=Someone", "-c", "user.email=someone@example.org"]
+    return subprocess.run(["git", *who, *words], cwd=where, capture_output=True, text=True, check=True).stdout.strip()
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    """A bare repository with one commit on main."""
+    repo, first = tmp_path / "origin.git", tmp_path / "first"
+    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(repo))
+    git(tmp_path, "clone", "-q", str(repo), str(first))
+    git(first, "commit", "-q", "--allow-empty", "-m", "start")
+    git(first, "push", "-q", "origin", "HEAD:refs/heads/main")
+    return repo
+
+
+def expire() -> None:
+    """An hour passes for every open lease."""
+    Lease.objects.filter(ended_at__isnull=True).update(expires_at=F("expires_at") - HOUR, beat_at=F("beat_at") - HOUR)
+
+
+def test_two_workers_drain_a_plan_of_three_lanes(site: Site, repo: Path) -> None:
+    clone = {"repo": str(repo), "ref": "main"}
+    endpoints = {"key": "endpoints", "title": "Endpoints", "needs": ["schema", "db/tables"]}
+    site.import_plan(
+        db={"clone": clone, "tasks": tasks("tables", "indexes")},
+        api={"clone": clone, "tasks": [*tasks("schema"), endpoints]},
+        docs={"clone": clone, "needs": ["api"]},
+    )
+    with site.worker(COMMITS) as one, site.worker(COMMITS) as two:
+        until(lambda: set(site.states().values()) <= {"done", "blocked"}, "it drains")
+        for worker in (one, two):
+            worker.terminate()
+            assert worker.wait(LONG_S) == 0
+    assert set(site.states().values()) == {"done"} and len(site.states()) == 5
+
+    assert git(repo, "log", "--format=%s", "db").split() == ["db/indexes", "db/tables", "start"]
+    assert git(repo, "log", "--format=%s", "api").split() == ["api/endpoints", "api/schema", "start"]
+    assert git(repo, "log", "--format=%s", "docs").split() == ["docs", "start"]
+
+    run = site.detail("api/endpoints")["runs"][-1]
+    assert (run["summary"], run["result"]["commit"]) == ("committed", git(repo, "rev-parse", "api"))
+    inputs = {given["full_key"]: given for given in run["result"]["inputs"]}
+    assert inputs.keys() == {"api/schema", "db/tables"}
+    assert inputs["db/tables"]["outcome"] == "done"
+    assert inputs["db/tables"]["result"]["commit"] == git(repo, "rev-parse", "db~1"), "results flow on as inputs"
+
+    runs = Run.objects.filter(node__leaf=True).order_by("opened_at")
+    for lane in set(runs.values_list("node__objective", flat=True)):
+        times = list(runs.filter(node__objective=lane).values_list("opened_at", "closed_at"))
+        assert all(before[1] <= after[0] for before, after in itertools.pairwise(times)), "a lane is serial"
+
+
+def test_a_killed_worker_leaves_a_stale_task_that_recovery_returns(site: Site, repo: Path) -> None:
+    site.import_plan(api={"clone": {"repo": str(repo), "ref": "main"}, "tasks": tasks("schema", "mock")})
+    with site.worker(f"echo spoilt > half; {WORKS}") as worker:
+        command, place = site.command()
+        held = Lease.objects.get(moves_with=None)
+        worker.kill()
+        worker.wait(LONG_S)
+        assert ended(command), "the command outlived its worker"
+    expire()
+
+    (stale,) = site.lead.status()["stale"]
+    assert stale["subject"] == held.subject_id and stale["fence"] == held.fence
+    assert site.client.claim_next() is None
+    with pytest.raises(ClaimRefused) as refused:
+        site.client.claim(site.nodes()["api/mock"]["id"])
+    assert refused.value.code == "lease_refused"
+    fields = refused.value.fields
+    assert (fields["relation"], fields["stale"], fields["fence"]) == ("sibling", True, held.fence)
+
+    recover_all(actor="test")
+    assert site.once(f"test ! -e half && {COMMITS}") == 0
+    again = site.detail("api/schema")
+    assert again["state"] == "done"
+    assert Lease.objects.filter(subject=held.subject).latest("fence").fence == held.fence + 1
+    assert place.name.endswith(".1") and place.with_name(f"{place.name[:-1]}2").is_dir()
+    assert (place / "half").exists(), "what the first one did lies where nobody works any more"
+
+    late = Grant({"id": held.subject_id}, held.id, held.fence, 1, 20.0, 0.0, Clone(None, None, place.name))
+    with pytest.raises(LeaseLost) as no:
+        site.client.report(late, "done")
+    assert (no.value.code, no.value.fields["fence"]) == ("stale_fence", held.fence + 1)
+    assert site.detail("api/schema") == again
+
+
+def test_a_stopped_worker_gives_back_and_the_next_goes_on_in_its_clone(site: Site, repo: Path) -> None:
+    site.import_plan(api={"clone": {"repo": str(repo), "ref": "main"}, "tasks": tasks("schema")})
+    with site.worker(f"echo mine > half; {WORKS}") as worker:
+        command, place = site.command()
+        worker.terminate()
+        assert worker.wait(LONG_S) == 0
+        assert ended(command)
+    assert site.states() == {"api/schema": "ready"}
+    (run,) = site.detail("api/schema")["runs"]
+    assert run["outcome"] == "released"
+    assert site.once(f'test "$(cat half)" = mine && {COMMITS}') == 0
+    assert site.states() == {"api/schema": "done"} and [path.name for path in place.parent.iterdir()] == [place.name]
+
+
+def test_a_poisonous_task_is_blocked_and_unblocked_for_three_more(site: Site) -> None:
+    site.import_plan(api={"tasks": tasks("schema")})
+    fails = "echo $TASK_ATTEMPT >> tries; echo no >&2; exit 1"
+    assert site.once(fails) == 0
+    assert site.states() == {"api/schema": "blocked"}
+    (run,) = site.detail("api/schema")["runs"]
+    assert [(attempt["number"], attempt["outcome"], attempt["reason"]) for attempt in run["attempts"]] == [
+        (n, "rejected", "exit status 1\nno") for n in (1, 2, 3)
+    ]
+    assert site.once(fails) == 0, "there is nothing to do"
+    site.lead.post(f"nodes/{site.nodes()['api/schema']['id']}/unblock/", {"reason": "again"})
+    assert site.once(fails) == 0
+    (tries,) = (site.folder / "clones").glob("*/tries")
+    assert tries.read_text().split() == ["1", "2", "3"] * 2
+    assert site.states() == {"api/schema": "blocked"}
+
+
+def test_a_worker_that_cannot_be_heard_stops_itself(site: Site) -> None:
+    """The server hangs for longer than the lease lives: the command ends while it hangs, and nothing is reported."""
+    site.import_plan(api={"tasks": tasks("schema")})
+    with site.worker(WORKS, "--once", "--ttl", "5") as worker:
+        command, _ = site.command()
+        web = psutil.Process(site.server.process.pid).children(recursive=True)
+        for process in web:
+            process.suspend()
+        try:
+            assert worker.wait(LONG_S) == 1
+            assert ended(command)
+        finally:
+            for process in reversed(web):
+                process.resume()
+    assert site.states() == {"api/schema": "running"}
+    until(lambda: len(site.lead.status()["stale"]) == 1, "its lease runs out")
+
+
+def test_a_worker_works_on_while_the_server_is_started_anew(site: Site, tmp_path: Path) -> None:
+    site.import_plan(api={"tasks": tasks("schema")})
+    with site.worker('echo $$ > "$FIFO"; cat "$FIFO" > /dev/null', "--once") as worker:
+        site.command()
+        site.server.process.send_signal(signal.SIGTERM)
+        assert site.server.process.wait(LONG_S) == 0
+        site.fifo.write_text("")  # the command ends while nobody can be told
+        with serve(tmp_path / "server", "--port", str(site.server.port)):
+            assert worker.wait(LONG_S) == 0
+            assert site.states() == {"api/schema": "done"}
