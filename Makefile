@@ -41,8 +41,8 @@ bench: .venv/installed ## how fast it is, beside raw SQL that writes the same ro
 	$(PY) -m benchmarks
 
 trials: .venv/installed ## the long runs of the randomised tests, both databases
-	TRIALS=1 TEST_DATABASE=sqlite $(PY) -m pytest -n $(WORKERS)
-	TRIALS=1 TEST_DATABASE=postgresql $(PY) -m pytest -n $(WORKERS)
+	TRIALS=long TEST_DATABASE=sqlite $(PY) -m pytest -n $(WORKERS)
+	TRIALS=long TEST_DATABASE=postgresql $(PY) -m pytest -n $(WORKERS)
 
 clean: ## take away what was installed and cached; var/ with its database stays
 	rm -rf .venv .venv-matrix .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info
