@@ -51,6 +51,18 @@ class Release:
 Verdict = Report | Reject | Release
 
 
+def line(verdict: Verdict) -> str:
+    """The verdict in one short line, for a log."""
+    match verdict:
+        case Report(outcome, summary):
+            words = f"{outcome}: {summary}"
+        case Reject(reason):
+            words = f"rejected: {reason}"
+        case Release(reason):
+            words = f"released: {reason}"
+    return clean(words.partition("\n")[0], chars=200).removesuffix(":")
+
+
 @dataclass(frozen=True, slots=True)
 class Left:
     """What the command left in its result file."""

@@ -22,7 +22,7 @@ from leases.client import Client
 from leases.grants import Grant, clock
 from leases.problems import ApiError, Invalid, Unreachable
 from leases.pulse import Pulse
-from leases.verdict import Reject, Release, Report, Verdict, clean
+from leases.verdict import Reject, Release, Report, Verdict, clean, line
 
 log: Final = logging.getLogger("leases.work")
 
@@ -106,7 +106,7 @@ class Worker:
         """Tell the server, as long as there is a right to; answers the number of the next attempt, if there is one."""
         if pulse.lost or clock() >= pulse.deadline:
             raise LeaseGone(pulse.lost or TOO_LATE)
-        log.info("%s: %s", grant.full_key, verdict)
+        log.info("%s: %s", grant.full_key, line(verdict))
         try:
             return self._tell(grant, verdict, pulse.deadline)
         except Invalid as fault:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from leases.desk import PROGRESS_BYTES
-from leases.verdict import RESULT_BYTES, TAIL_CHARS, TEXT_CHARS, Reject, Release, Report, Verdict, clean, judge
+from leases.verdict import RESULT_BYTES, TAIL_CHARS, TEXT_CHARS, Reject, Release, Report, Verdict, clean, judge, line
 from tasksite.api.views import holding
 
 
@@ -128,6 +128,20 @@ def test_text_is_cut_where_the_less_is_lost() -> None:
     assert clean("abcdef", chars=4) == "abc…"
     assert clean("abcdef", chars=4, from_end=True) == "…def"
     assert clean("abcd", chars=4) == "abcd"
+
+
+@pytest.mark.parametrize(
+    ("verdict", "shown"),
+    [
+        (Report("done"), "done"),
+        (Report("partial", "half\nof it", {"large": "x" * 1000}), "partial: half"),
+        (Reject("exit status 1\nno such file"), "rejected: exit status 1"),
+        (Release(), "released"),
+        (Release("x" * 1000), f"released: {'x' * 189}…"),
+    ],
+)
+def test_a_log_line_is_short(verdict: Verdict, shown: str) -> None:
+    assert line(verdict) == shown
 
 
 def test_the_limits_are_the_server_s() -> None:

@@ -25,6 +25,10 @@ def peer() -> Iterator[Peer]:
         yield peer
 
 
+def ignoring(number: signal.Signals) -> Callable[[], object]:
+    return lambda: signal.signal(number, signal.SIG_IGN)
+
+
 class Program:
     def __init__(self, peer: Peer, folder: Path) -> None:
         self.peer = peer
@@ -129,7 +133,7 @@ def test_an_address_that_is_not_tasksite(peer: Peer, program: Program) -> None:
     assert code == 1 and f"{peer.url}/api/v1/claims/ does not answer as tasksite does: 404" in err
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_gives_the_task_back(peer: Peer, program: Program, number: signal.Signals) -> None:
     with program.start("--exec", WORKS) as worker:
         command = program.command()
@@ -138,6 +142,16 @@ def test_a_signal_gives_the_task_back(peer: Peer, program: Program, number: sign
         assert worker.wait(LONG_S) == 0
         assert ended(command)
     assert peer.settled == {"01LEASE1": "release"}
+
+
+def test_nohup_is_heard(peer: Peer, program: Program) -> None:
+    command = 'echo > "$FIFO"; cat "$FIFO"'
+    with program.start("--once", "--exec", command, before=ignoring(signal.SIGHUP)) as worker:
+        program.fifo.read_text()
+        worker.send_signal(signal.SIGHUP)
+        program.fifo.write_text("")
+        assert worker.wait(LONG_S) == 0
+    assert peer.settled == {"01LEASE1": "report"}
 
 
 def test_a_signal_while_there_is_nothing_to_do(peer: Peer, program: Program) -> None:
@@ -160,5 +174,5 @@ def test_kill_9_takes_the_command_along_and_tells_nobody(peer: Peer, program: Pr
 def test_exit_statuses_are_seen_whatever_was_inherited(peer: Peer, program: Program) -> None:
     """A parent that ignores SIGCHLD hands that down."""
     peer.limit = 1
-    program.run("--once", "--exec", "exit 3", before=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    program.run("--once", "--exec", "exit 3", before=ignoring(signal.SIGCHLD))
     assert peer.settled == {"01LEASE1": "reject"}

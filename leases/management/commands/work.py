@@ -9,7 +9,7 @@ import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
@@ -26,9 +26,11 @@ TASK_INPUTS_FILE (JSON), TASK_ATTEMPT, TASK_FENCE, RESULT_FILE, PROGRESS_FILE, A
 Exit status 0 is done, 10 partial, 75 gives the task back, any other rejects the attempt. RESULT_FILE may hold JSON:
 {"summary": "...", "result": ...}, or the result alone. A file in PROGRESS_FILE is shown while the task runs.
 
-SIGTERM and SIGINT end the command and give the task back. The status of this program is 0 then, and with --once also
+SIGTERM, SIGINT and SIGHUP end the command and give the task back. The status of this program is 0 then, and with --once also
 when there was nothing to do; 1 when the server refuses the worker, or with --once when the task's lease was lost.
 """
+
+STOPS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class Command(BaseCommand):
@@ -84,7 +86,8 @@ class Command(BaseCommand):
         """The worker has a thread of its own, so that the signals find the main one free to take them."""
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored by whoever started us, it would hide how commands end
         events: SimpleQueue[bool] = SimpleQueue()  # True: stop; False: it has ended. Safe to fill from a handler
-        before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+        before = {number: signal.getsignal(number) for number in STOPS}
+        before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}  # nohup, `&`
         for number in before:
             signal.signal(number, lambda *_: events.put(True))
         try:
