@@ -26,8 +26,8 @@ TASK_INPUTS_FILE (JSON), TASK_ATTEMPT, TASK_FENCE, RESULT_FILE, PROGRESS_FILE, A
 Exit status 0 is done, 10 partial, 75 gives the task back, any other rejects the attempt. RESULT_FILE may hold JSON:
 {"summary": "...", "result": ...}, or the result alone. A file in PROGRESS_FILE is shown while the task runs.
 
-SIGTERM, SIGINT and SIGHUP end the command and give the task back. The status of this program is 0 then, and with --once also
-when there was nothing to do; 1 when the server refuses the worker, or with --once when the task's lease was lost.
+SIGTERM, SIGINT and SIGHUP end the command and give the task back; the status of this program is 0 then. With --once it
+is 0 also when there was nothing to do, and 1 when the task's lease was lost. A server that refuses the worker: 1.
 """
 
 STOPS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
