@@ -93,8 +93,8 @@ def to_document(plan: PlanFile) -> dict[str, Any]:
     return {"plan": plan.name, "objectives": objectives}
 
 
-class _Dumper(yaml.CSafeDumper):
-    """Writes long texts as blocks, so that a body reads as it was written."""
+class _Dumper(yaml.SafeDumper):
+    """Writes long texts as blocks, so that a body reads as it was written. (libyaml would escape emoji.)"""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
