@@ -12,7 +12,7 @@ def lines(result: ImportResult) -> Iterator[str]:
     if result.dry_run or not result.created:
         yield from _differences(result.difference)
     counts = result.difference.counts()
-    told = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in counts.items() if count)
+    told = ", ".join(f"{what.replace('_', ' ')} {count:,}" for what, count in counts.items() if count)
     what = "created" if result.created else "updated" if result.changed else "unchanged"
     if result.dry_run:
         what = f"would be {what}" if result.changed else "would stay as it is"

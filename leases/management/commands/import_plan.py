@@ -22,10 +22,13 @@ from leases.acts import import_plan
 class Bars(Progress):
     """A bar for each part of a long import, on standard error, gone when the part is done."""
 
+    DELAY_S = 0.5
+    """What takes less than this shows none."""
+
     def over(
         self, rows: Iterable[Row], what: str, total: int, place: Callable[[Row], int] | None = None
     ) -> Iterator[Row]:
-        with tqdm(total=total, desc=what, leave=False, file=sys.stderr, delay=0.5) as bar:
+        with tqdm(total=total, desc=what, leave=False, file=sys.stderr, delay=self.DELAY_S) as bar:
             for row in rows:
                 yield row
                 bar.update(1 if place is None else place(row) - bar.n)
