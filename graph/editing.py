@@ -35,7 +35,7 @@ class Edited:
         return cls(
             node=node._replace(state=move.after) if move else node,
             became_ready=effect.leaves(State.READY, without=node.id),
-            demoted=effect.leaves(State.PENDING, without=node.id),
+            demoted=effect.leaves(State.PENDING, out_of=State.READY, without=node.id),
             running_dependents=effect.running_dependents,
             settled_dependents=effect.settled_dependents,
             now=now,

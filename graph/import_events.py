@@ -83,7 +83,7 @@ def _clone(clone: Clone | None) -> dict[str, str] | None:
 
 def reopened(standing: Standing, difference: Difference, effect: Effect, ids: Ids) -> Iterator[Draft]:
     """One `node.reopened` for each leaf that came back and each settled container that was given a task."""
-    demoted = {*effect.leaves(State.PENDING)}
+    demoted = {*effect.leaves(State.PENDING, out_of=State.READY)}
     for node in [*difference.reopened, *difference.regressed]:
         below = _waiting_for(_regressed_with(node, standing, effect))
         others = [(node_id, state) for node_id, state in below if node_id not in effect.moves]

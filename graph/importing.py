@@ -58,7 +58,7 @@ class ImportResult:
             **{kind: entries[:LISTED] for kind, entries in lists.items()},
             "warnings": [warning.brief() for warning in self.difference.warnings[:LISTED]],
             "became_ready": self.effect.leaves(State.READY)[:LISTED],
-            "demoted": self.effect.leaves(State.PENDING)[:LISTED],
+            "demoted": self.effect.leaves(State.PENDING, out_of=State.READY)[:LISTED],
             "running_dependents": self.effect.running_dependents[:LISTED],
             "settled_dependents": self.effect.settled_dependents[:LISTED],
         }

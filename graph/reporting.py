@@ -50,7 +50,7 @@ def _effects(result: ImportResult) -> Iterator[str]:
     effect = result.effect
     for what, node_ids in (
         ("became ready", effect.leaves(State.READY)),
-        ("went back to pending", effect.leaves(State.PENDING)),
+        ("went back to pending", effect.leaves(State.PENDING, out_of=State.READY)),
         ("are running on what was reopened", effect.running_dependents),
         ("had settled on what was reopened", effect.settled_dependents),
     ):

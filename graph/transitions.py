@@ -51,9 +51,10 @@ class Effect:
     def changed(self) -> list[Move]:
         return [move for move in self.moves.values() if move.before != move.after]
 
-    def leaves(self, state: State, *, without: str = "") -> list[str]:
-        """Ids of the leaves that came into `state`, in pool order, `without` aside."""
+    def leaves(self, state: State, *, out_of: str = "", without: str = "") -> list[str]:
+        """Ids of the leaves that came into `state` (`out_of` one state only), in pool order, `without` aside."""
         found = [m for m in self.changed() if m.leaf and m.after == state and m.id != without]
+        found = [m for m in found if not out_of or m.before == out_of]
         return [m.id for m in sorted(found, key=lambda m: (m.plan_id, m.position))]
 
     def settled(self) -> list[str]:

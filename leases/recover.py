@@ -22,11 +22,13 @@ from leases.settle import end_hold
 
 log = logging.getLogger(__name__)
 
-# Open leases past their expiry, each with its node; companions move with the lease they were taken with.
+# Open leases past their expiry, each with its node; companions move with the lease they were taken with. One that was
+# marked gives no right any more, also where the clock has been set back since.
 STALE = """
     SELECT l.id, l.subject_id, n.full_key, l.holder, l.fence FROM leases_lease l
     JOIN graph_node n ON n.id = l.subject_id
-    WHERE l.ended_at IS NULL AND l.moves_with_id IS NULL AND l.expires_at <= %s ORDER BY l.expires_at, l.id"""
+    WHERE l.ended_at IS NULL AND l.moves_with_id IS NULL AND (l.expires_at <= %s OR l.expired_at IS NOT NULL)
+    ORDER BY l.expires_at, l.id"""
 
 UNMARKED_LANES = """
     SELECT DISTINCT objective_id FROM leases_lease
@@ -68,8 +70,7 @@ def abandon(*, node_id: str, caller: Caller, reason: str, fence: int | None = No
         raise StaleFence(
             f"The current fence is {held.current_fence}.", fence=held.current_fence, current_fence=held.current_fence
         )
-    stale = held.expired_at is not None or now >= held.expires_at
-    effect = _end(chain, held, Ending.REVOKED, stale=stale, actor=caller.name, now=now, reason=reason)
+    effect = _end(chain, held, Ending.REVOKED, stale=held.stale(now), actor=caller.name, now=now, reason=reason)
     return Edited.of(node, effect, now)
 
 
@@ -94,11 +95,11 @@ def recover_all(*, actor: str, dry_run: bool = False) -> Recovery:
 
 @entry
 def recover_one(*, claim: Stale, actor: str) -> bool:
-    """Recover one claim if, its lane held, it is still open and still past its expiry."""
+    """Recover one claim if, its lane held, it is still open and still stale."""
     now = lanes.hold_lane_of(claim.node_id)
     chain = read_chain(claim.node_id)
     held = rights.open_on(claim.node_id)
-    if held is None or held.id != claim.lease_id or held.fence != claim.fence or now < held.expires_at:
+    if held is None or held.id != claim.lease_id or held.fence != claim.fence or not held.stale(now):
         return False
     reason = f"the lease of {held.holder} expired"
     _end(chain, held, Ending.RECOVERED, stale=True, actor=actor, now=now, reason=reason)

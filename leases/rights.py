@@ -30,6 +30,10 @@ class Held:
     attempt_id: str | None
     attempt_number: int | None
 
+    def stale(self, now: int) -> bool:
+        """It gives no right: a lease that was once marked stays so, whatever the clock says later."""
+        return self.expired_at is not None or now >= self.expires_at
+
 
 def judge(*, node_id: str, lease_id: str, fence: int, caller: Caller, now: int) -> Held:
     """The lease, if all four agree: its id on this node, the token, the fence, and the time.
@@ -48,7 +52,7 @@ def judge(*, node_id: str, lease_id: str, fence: int, caller: Caller, now: int) 
         )
     if held.ended_at is not None:
         raise LeaseClosed("The lease has ended.", ended_at=iso(held.ended_at))
-    if held.expired_at is not None or now >= held.expires_at:
+    if held.stale(now):
         raise LeaseExpired("The lease has expired.", expires_at=iso(held.expires_at))
     if held.moves_with_id is not None:
         raise WrongState("This lease moves with that of the task it was taken for; use that one.", state="running")

@@ -48,11 +48,11 @@ def close_run(
 def end_leases(
     node: NodeRow, lease_id: str, ending: Ending, now: int, *, reason: str = "", stale: bool = False
 ) -> list[Draft]:
-    """End a lease and the one that moves with it. `stale`: only where it is still past its expiry."""
+    """End a lease and the one that moves with it. `stale`: only where it is still stale."""
     params: list[Any] = [now, ending, lease_id, lease_id]
     guard = ""
     if stale:
-        guard = " AND expires_at <= %s"
+        guard = " AND (expires_at <= %s OR expired_at IS NOT NULL)"
         params.append(now)
     ended = graph_sql.fetch(sql.END_LEASES.format(guard=guard), params)
     if not ended:

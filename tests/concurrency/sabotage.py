@@ -16,3 +16,10 @@ def no_lane_lock_for_claims() -> None:
 
     lanes.hold_lane_of = lambda node_id: clock.read_and_mark()
     claim._refuse_leased = lambda chain, leases, now: None
+
+
+def no_lanes_for_imports() -> None:
+    """An import locks neither its plan nor the plan's lanes."""
+    from graph import clock, lanes
+
+    lanes.hold_plan = lambda plan_id: clock.read_and_mark()
