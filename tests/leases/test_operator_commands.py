@@ -1,0 +1,74 @@
+"""audit, recover, abandon, unblock and the schedules, as an operator meets them."""
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django_q.models import Schedule
+
+from graph.models import Event, Node
+from leases.claim import claim
+from leases.jobs import ensure_schedules, purge_answers, report_expiries
+from leases.models import Lease
+from leases.settle import reject
+from tests.builders import make_plan, make_worker, states
+
+pytestmark = pytest.mark.django_db
+
+
+def told(*arguments: str) -> str:
+    out = StringIO()
+    call_command(*arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_audit_says_what_is_broken_and_exits_1() -> None:
+    ids = make_plan({"solo": {}})
+    assert told("audit") == "audit: clean\n"
+    Node.objects.filter(id=ids["solo"]).update(state="done")
+    with pytest.raises(SystemExit) as code:
+        told("audit")
+    assert code.value.code == 1
+    out = StringIO()
+    with pytest.raises(SystemExit):
+        call_command("audit", "--json", stdout=out)
+    assert json.loads(out.getvalue())[0]["promise"]
+
+
+def test_recover_ends_stale_claims_only() -> None:
+    ids = make_plan({"live": {}, "dead": {}})
+    worker = make_worker()
+    claim(node_id=ids["live"], caller=worker)
+    claim(node_id=ids["dead"], caller=worker)
+    Lease.objects.filter(subject=ids["dead"]).update(expires_at=1)
+    assert "Would recover dead" in told("recover", "--dry-run")
+    assert states(ids) == {"live": "running", "dead": "running"}
+    assert report_expiries() == 1 and report_expiries() == 0
+    assert "Recovered dead" in told("recover")
+    assert told("recover") == "Nothing is stale.\n"
+    assert states(ids) == {"live": "running", "dead": "ready"}
+
+
+def test_abandon_and_unblock_by_plan_and_key() -> None:
+    ids = make_plan({"solo": {}}, name="mine")
+    worker = make_worker()
+    claim(node_id=ids["solo"], caller=worker)
+    assert told("abandon", "mine", "solo", "--reason", "lost") == "solo is ready.\n"
+    assert Event.objects.get(type="node.abandoned").reason == "lost"
+    with pytest.raises(CommandError, match="wrong_state"):
+        told("abandon", "mine", "solo", "--reason", "again")
+    with pytest.raises(CommandError, match="There is no node"):
+        told("unblock", "mine", "other", "--reason", "x")
+    grant = claim(node_id=ids["solo"], caller=worker)
+    for _ in range(3):
+        reject(node_id=ids["solo"], lease_id=grant.lease.id, fence=grant.lease.fence, caller=worker, reason="no")
+    assert told("unblock", "mine", "solo", "--reason", "go on") == "solo is ready.\n"
+
+
+def test_schedules_are_written_once() -> None:
+    ensure_schedules()
+    ensure_schedules()
+    assert sorted(Schedule.objects.values_list("name", flat=True)) == ["purge answers", "report expiries"]
+    assert purge_answers() == 0
