@@ -1,4 +1,4 @@
-"""`manage.py demo --once`, as `make run ONCE=1` runs it: a drained plan, its report, a clean audit, nothing left over."""
+"""`manage.py demo --once`, as `make run ONCE=1` runs it: drained, a report, a clean audit, no process left."""
 
 import os
 import subprocess

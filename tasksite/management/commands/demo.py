@@ -49,9 +49,7 @@ class Command(BaseCommand):
             self.say(audit)
             finished = finished and audit == "audit: clean"
             if finished:
-                self.say(
-                    f"The plan is drained. Its report: git -C {here.folder / 'repo.git'} show self-study:REPORT.md"
-                )
+                self.say(f"The plan is drained. Its report is {here.report()}")
             else:
                 self.say(f"The plan did not drain; the workers' logs are in {here.folder}.")
             if not once:
