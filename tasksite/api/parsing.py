@@ -43,7 +43,7 @@ class Fields:
                     raise Wrong("must be given")
             except Wrong as wrong:
                 errors[name] = [str(wrong)]
-        for name in given.keys() - self.fields.keys():
+        for name in (name for name in given if name not in self.fields):
             errors[shown(name)] = ["is set by the server alone" if name in SERVER_OWNED else unknown]
         return values, errors
 
@@ -100,15 +100,28 @@ def media_type(request: Request) -> str:
     return kind.partition(";")[0].strip().lower()
 
 
-def raw_body(request: Request, limit: int = BODY_LIMIT) -> bytes:
-    """The body, once its length is known to be allowed."""
+def announced(request: Request) -> int:
+    """How many bytes the body has, as the client says. Raises LengthRequired."""
     length = request.META.get("CONTENT_LENGTH") or ""
     if not length and request.META.get("HTTP_TRANSFER_ENCODING"):
         raise LengthRequired()
-    if length.isdecimal() and int(length) > limit:
-        raise TooLarge(f"A body has at most {limit} bytes here.")
+    return int(length) if length.isdecimal() else 0
+
+
+def raw_body(request: Request) -> bytes:
+    """The body, once its length is known to be allowed. Raises TooLarge, and Invalid where it ends too early."""
+    length = announced(request)
+    if length > BODY_LIMIT:
+        raise TooLarge(f"A body has at most {BODY_LIMIT} bytes here.")
     underlying: HttpRequest = request._request
-    return underlying.body
+    return whole_body(underlying.body, length)
+
+
+def whole_body(body: bytes, length: int) -> bytes:
+    """The body, if it is as long as it should be: half a file may be a good file, and mean something else."""
+    if len(body) < length:
+        raise Invalid({"body": ["ended before its length"]})
+    return body
 
 
 def read_json(request: Request) -> dict[str, Any]:

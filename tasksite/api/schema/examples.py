@@ -168,7 +168,7 @@ REFUSALS: Final[Mapping[type[Refusal], Refusal]] = {
                 }
             ],
         ),
-        graph.PlanConflict("api/schema is being worked on.", nodes=["api/schema"]),
+        graph.PlanConflict("api/schema is being worked on.", nodes=[{**_WAIT, "why": "it has an open lease"}]),
         graph.NotFound("There is nothing under that id."),
         graph.NotReady("api/endpoints is pending.", state="pending", waiting_on=[_WAIT]),
         graph.WrongState("api/schema is running, not blocked.", state="running", node=SCHEMA),

@@ -13,12 +13,12 @@ from graph.plan_file import CONTENT_TYPES, Format, read_plan
 from graph.plan_types import PlanFile
 from leases.acts import import_plan
 from tasksite.api.authentication import caller_of
-from tasksite.api.errors import LengthRequired, UnsupportedMediaType
+from tasksite.api.errors import UnsupportedMediaType
 from tasksite.api.fields import query_flag, query_whole, text
 from tasksite.api.idempotency import Answered, perform
 from tasksite.api.operations import Operation, declares
 from tasksite.api.paging import PAGE, PAGED, listing, next_url, number, packed, unpacked
-from tasksite.api.parsing import Query, media_type
+from tasksite.api.parsing import Query, announced, media_type, whole_body
 from tasksite.api.rendering import encoded, etag, not_modified, reply, show, tagged
 from tasksite.api.roles import Access
 from tasksite.api.views.base import ApiView, known
@@ -100,10 +100,10 @@ class _Upload:
 
 def _plan_bytes(request: Request) -> bytes:
     """The file, or its first bytes and one more than the limit: enough for the reader to refuse it."""
-    if not request.META.get("CONTENT_LENGTH") and request.META.get("HTTP_TRANSFER_ENCODING"):
-        raise LengthRequired()
+    most = settings.PLAN_MAX_BYTES + 1
+    length = announced(request)
     underlying: HttpRequest = request._request
-    return underlying.read(settings.PLAN_MAX_BYTES + 1)
+    return whole_body(underlying.read(most), min(length, most))
 
 
 class PlanDetail(ApiView):
