@@ -18,10 +18,12 @@ from graph.clock import HORIZON_CLASS
 from graph.fields import iso
 
 _DRAWN: Final = "SELECT last_value - (NOT is_called)::int FROM graph_event_seq_seq"
+# A reader inside a writing transaction sees its own events: its own marks do not stop it.
 _LOWEST_MARK: Final = f"""
     SELECT min(((classid::bigint & 65535) << 32) | objid::bigint) FROM pg_locks
     WHERE locktype = 'advisory' AND objsubid = 1 AND classid::bigint >> 16 = {HORIZON_CLASS} AND granted
-    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND pid IS DISTINCT FROM pg_backend_pid()"""
 _LAST: Final = "SELECT max(seq) FROM graph_event"
 
 COLUMNS: Final = ("plan", "objective", "node", "lease", "run", "attempt")
