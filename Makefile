@@ -13,8 +13,8 @@ PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
 
-run: .venv/installed ## drain the plan that ships with the repository and go on serving; ONCE=1 stops then
-	$(PY) manage.py demo $(if $(ONCE),--once)
+run: .venv/installed ## drain the plan that ships with the repository and go on serving; ONCE=1 stops then, PORT=
+	$(PY) manage.py demo $(if $(ONCE),--once) $(if $(PORT),--port $(PORT))
 
 test: check ## lint, types, migrations, and the whole suite on SQLite and on PostgreSQL
 	TEST_DATABASE=sqlite $(PY) -m pytest -n $(WORKERS)

@@ -29,14 +29,14 @@ def modules() -> Iterator[Path]:
 def lines(_: dict[str, Any]) -> tuple[str, Any]:
     counted: Counter[str] = Counter()
     for path in modules():
-        counted[path.parts[0]] += len(path.read_text().splitlines())
+        counted[path.parts[0]] += len(path.read_text(encoding="utf-8").splitlines())
     return f"{sum(counted.values()):,} lines in {len(counted)} rooms", dict(counted)
 
 
 def imports(_: dict[str, Any]) -> tuple[str, Any]:
     arrows: Counter[str] = Counter()
     for path in modules():
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
             for name in names:
@@ -50,7 +50,7 @@ def functions(_: dict[str, Any]) -> tuple[str, Any]:
     found = [
         (node.end_lineno - node.lineno + 1, f"{path}:{node.name}")
         for path in modules()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef) and node.end_lineno
     ]
     longest = sorted(found, reverse=True)[:10]
@@ -83,7 +83,7 @@ def walk(_: dict[str, Any]) -> tuple[str, Any]:
 def links(_: dict[str, Any]) -> tuple[str, Any]:
     broken, followed = [], 0
     for page in [*Path(".").glob("*.md"), *Path("docs").glob("*.md")]:
-        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             followed += 1
             if not (page.parent / target).exists():
                 broken.append(f"{page}: {target}")
@@ -97,8 +97,8 @@ def write(inputs: dict[str, Any]) -> tuple[str, Any]:
             continue
         page += [f"## {full_key}", "", f"{left['summary']}.", ""]
         page += [f"- {name}: {value}" for name, value in (left["result"] or {}).items()] + [""]
-    Path("REPORT.md").write_text("\n".join(page))
-    who = ["-c", "user.name=tasksite demo", "-c", "user.email=demo@example.org"]
+    Path("REPORT.md").write_text("\n".join(page), encoding="utf-8")
+    who = ["-c", "user.name=tasksite demo", "-c", "user.email=demo@example.org", "-c", "commit.gpgsign=false"]
     git("checkout", "-q", "-B", BRANCH)
     git("add", "REPORT.md")
     git(*who, "commit", "-q", "--allow-empty", "-m", "A study of this repository")
@@ -122,7 +122,9 @@ TASKS = {
 
 
 def main() -> None:
-    inputs = {each["full_key"]: each for each in json.loads(Path(os.environ["TASK_INPUTS_FILE"]).read_text())}
+    inputs = {
+        each["full_key"]: each for each in json.loads(Path(os.environ["TASK_INPUTS_FILE"]).read_text(encoding="utf-8"))
+    }
     summary, result = TASKS[os.environ["TASK_KEY"]](inputs)
     Path(os.environ["RESULT_FILE"]).write_text(json.dumps({"summary": summary, "result": result}))
     print(f"{os.environ['TASK_KEY']}: {summary}")
