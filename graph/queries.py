@@ -54,11 +54,20 @@ def plans(*, after: str = "", limit: int) -> list[PlanRow]:
 
 
 def plan(plan_id: str) -> PlanRow:
-    """Raises NotFound."""
+    """One plan with its counts. Raises NotFound."""
+    return _counted([_found(plan_id)])[0]
+
+
+def plan_name(plan_id: str) -> str:
+    """Its name alone, which costs no counting. Raises NotFound."""
+    return str(_found(plan_id)[1])
+
+
+def _found(plan_id: str) -> tuple[Any, ...]:
     rows = sql.fetch(f"{_PLAN} WHERE id = %s", [plan_id])
     if not rows:
         raise NotFound(f"There is no plan {plan_id}.")
-    return _counted(rows)[0]
+    return rows[0]
 
 
 def plan_id(name_or_id: str) -> str | None:
@@ -202,6 +211,22 @@ def above(chain: Collection[NodeRow]) -> tuple[list[Wait], list[Above]]:
     for wait in readiness.waits([each.id for each in chain]):
         waiting.setdefault(wait.dependent_id, []).append(wait)
     return waiting.get(node.id, []), [Above(each, waiting.get(each.id, [])) for each in reversed(ancestors)]
+
+
+def reopened(node_ids: Collection[str]) -> list[Wait]:
+    """Of these nodes' own edges, those whose dependency was reopened after the node had begun, and is not done again.
+
+    A node bears the mark *upstream reopened* for those of its own and of its ancestors.
+    """
+    named, params = sql.among(node_ids)
+    rows = sql.fetch(
+        f"""SELECT e.dependent_id, e.id, d.id, d.full_key, d.title, d.state
+        FROM graph_edge e JOIN graph_node d ON d.id = e.dependency_id
+        WHERE e.dependent_id IN ({named}) AND e.reopened AND NOT e.waived AND d.state NOT IN ('done', 'partial')
+        ORDER BY d.position""",
+        params,
+    )
+    return [Wait(*row) for row in rows]
 
 
 def children(node_id: str, *, limit: int) -> Iterator[NodeRow]:

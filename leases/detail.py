@@ -120,17 +120,6 @@ class Detail:
         }
 
 
-_REOPENED: Final = """
-    WITH RECURSIVE up(id, parent_id) AS (
-        SELECT id, parent_id FROM graph_node WHERE id = %s
-        UNION ALL SELECT n.id, n.parent_id FROM up JOIN graph_node n ON n.id = up.parent_id),
-    marked(id, full_key, title, state, position, edge_id) AS (
-        SELECT d.id, d.full_key, d.title, d.state, d.position, e.id
-        FROM up JOIN graph_edge e ON e.dependent_id = up.id AND e.reopened AND NOT e.waived
-        JOIN graph_node d ON d.id = e.dependency_id)
-    SELECT id, full_key, title, state, edge_id FROM marked WHERE state NOT IN ('done', 'partial') ORDER BY position"""
-
-
 def read(node_id: str) -> Detail:
     """Everything about one node. Raises NotFound."""
     now = clock.read()
@@ -140,7 +129,7 @@ def read(node_id: str) -> Detail:
     needs, needed_by = queries.needs(node_id), queries.needed_by(node_id)
     children = list(queries.children(node_id, limit=MOST_CHILDREN + 1)) if not link.node.leaf else []
     advanced = link.node.state not in (State.PENDING, State.READY)
-    reopened = sql.fetch(_REOPENED, [node_id]) if advanced else []
+    reopened = queries.reopened([each.node.id for each in chain]) if advanced else []
     runs = _runs(node_id, MOST_RUNS + 1)
     return Detail(
         now=now,
@@ -157,10 +146,7 @@ def read(node_id: str) -> Detail:
         children=children[:MOST_CHILDREN],
         lease=open_lease(node_id),
         runs=runs[:MOST_RUNS],
-        upstream_reopened=[
-            {"id": id_, "full_key": full_key, "title": title, "state": state, "edge": edge_id}
-            for id_, full_key, title, state, edge_id in reopened
-        ],
+        upstream_reopened=[{**wait.brief(), "edge": wait.edge_id} for wait in reopened],
     )
 
 

@@ -193,7 +193,9 @@ COMPONENTS: Final[Mapping[str, Schema]] = {
     ),
     "PlanPage": listing("Plan"),
     "Arrow": record(id=ID, dependent=ID, dependency=ID, waived=FLAG),
-    "Graph": record(plan=ref("Plan"), nodes=array(ref("Node")), edges=array(ref("Arrow")), next=or_null(URL)),
+    "Graph": record(
+        plan=record(id=ID, name=TEXT), nodes=array(ref("Node")), edges=array(ref("Arrow")), next=or_null(URL)
+    ),
     "Fault": record(code=TEXT, path=TEXT, line=or_null(WHOLE), message=TEXT, nearest=or_null(TEXT)),
     "Imported": record(
         plan=or_null(ID),

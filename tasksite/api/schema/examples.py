@@ -92,7 +92,7 @@ ANSWERS: Final[Mapping[str, Any]] = {
     "Plan": _PLAN,
     "PlanPage": {"results": [_PLAN], "next": None},
     "Graph": {
-        "plan": _PLAN,
+        "plan": {"id": PLAN, "name": "checkout-rewrite"},
         "nodes": [_node("running"), {**_node("pending", ENDPOINTS, "endpoints", "Write the endpoints"), "position": 2}],
         "edges": [{"id": EDGE, "dependent": ENDPOINTS, "dependency": SCHEMA, "waived": False}],
         "next": None,

@@ -136,19 +136,20 @@ class PlanGraph(ApiView):
         )
     )
     def get(self, request: Request, plan_id: str) -> HttpResponse:
-        plan = queries.plan(known(plan_id, "plan"))
+        plan_id = known(plan_id, "plan")
+        name = queries.plan_name(plan_id)
         limit = self.params.get("limit", GRAPH_PAGE)
         place = unpacked(self.params.get("cursor"), number)
-        found = queries.graph_nodes(plan.id, after=place[0] if place else -1, limit=limit + 1)
+        found = queries.graph_nodes(plan_id, after=place[0] if place else -1, limit=limit + 1)
         nodes = found[:limit]
-        edges = queries.graph_edges(plan.id, first=nodes[0].position, last=nodes[-1].position) if nodes else []
+        edges = queries.graph_edges(plan_id, first=nodes[0].position, last=nodes[-1].position) if nodes else []
         following = next_url(request, cursor=packed(nodes[-1].position)) if len(found) > limit else None
-        tag = etag(plan, nodes, edges, following)
+        tag = etag(name, nodes, edges, following)
         unchanged = not_modified(request, tag)
         if unchanged is not None:
             return unchanged
         answer: dict[str, Any] = {
-            "plan": plan.brief(),
+            "plan": {"id": plan_id, "name": name},
             "nodes": [node.brief() for node in nodes],
             "edges": [edge.brief() for edge in edges],
             "next": following,
