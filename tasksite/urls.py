@@ -9,6 +9,7 @@ urlpatterns = [
     path("api/v1/", include("tasksite.api.urls")),
     re_path(r"^api/", unknown),
     path("", include("tasksite.health")),
+    path("", include("tasksite.dashboard.urls")),
     path("admin/", admin.site.urls),
 ]
 

@@ -1,0 +1,76 @@
+"""A live page: the first GET answers all of it, htmx then asks again and gets the part that changes, or 304.
+
+The part depends on the revision and on whether the reader may act, on nothing else of theirs: no name, no form
+and no CSRF token stand in it. So it is rendered once a revision and process, however many are watching.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from django.core.cache import cache
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.cache import patch_vary_headers
+from django.utils.safestring import SafeString, mark_safe
+
+from graph import clock
+from tasksite.dashboard import revision
+from tasksite.dashboard.access import is_fragment, is_lead
+from tasksite.dashboard.revision import Revision
+
+AGE_STEP: Final = 10_000_000
+"""Microseconds that an age on a page may lag for those without scripts; the script lets ages grow by themselves."""
+KEPT_S: Final = 60
+
+_rendering: Final = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """`whole` extends the base and holds the live part, `part` is that part; `read` gives what it shows at `now`."""
+
+    name: str
+    whole: str
+    part: str
+    read: Callable[[int], Mapping[str, Any]]
+
+
+def answer(request: HttpRequest, page: Page) -> HttpResponse:
+    """The page, its live part, or 304: which one is known before anything is read for it."""
+    stand = revision.read(clock.read())
+    lead = is_lead(request.user)
+    etag = stand.etag("lead" if lead else "sees")
+    if is_fragment(request) and request.headers.get("If-None-Match") == etag:
+        return _finished(HttpResponseNotModified(), etag)
+    context = {
+        "content": _part(page, stand, lead),
+        "now": stand.now,
+        "path": request.get_full_path(),
+        "again": json.dumps({"If-None-Match": etag}),
+    }
+    if is_fragment(request):
+        return _finished(render(request, "partials/live.html", context), etag)
+    return _finished(render(request, page.whole, context))
+
+
+def _part(page: Page, stand: Revision, lead: bool) -> SafeString:
+    key = f"live:{page.name}:{lead}:{stand.text}:{stand.now // AGE_STEP}"
+    with _rendering:
+        html = cache.get(key)
+        if html is None:
+            html = render_to_string(page.part, {**page.read(stand.now), "now": stand.now, "lead": lead})
+            cache.set(key, html, KEPT_S)
+    return mark_safe(str(html))
+
+
+def _finished(response: HttpResponse, etag: str | None = None) -> HttpResponse:
+    """`etag` on the part alone: the whole page holds a name and messages, and is always made anew."""
+    if etag is not None:
+        response["ETag"] = etag
+    response["Cache-Control"] = "private, no-store"
+    patch_vary_headers(response, ["HX-Request", "Cookie"])
+    return response
