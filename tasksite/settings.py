@@ -231,6 +231,8 @@ LOGGING: dict[str, Any] = {
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         "django.server": {"handlers": [], "propagate": True},
+        # A refusal is a normal answer: no line in the log for each 4xx.
+        "django.request": {"handlers": [], "level": "ERROR", "propagate": True},
         "django-q": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
     },
 }
