@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from graph import ids
 from graph.errors import Invalid
 from tasksite.api.fields import query_whole, text
 from tasksite.api.parsing import Query
@@ -46,6 +47,13 @@ def number(part: str) -> int:
     if not part.removeprefix("-").isdecimal() or not -(2**63) <= int(part) < 2**63:
         raise ValueError(part)
     return int(part)
+
+
+def an_id(part: str) -> str:
+    found = ids.parse(part)
+    if found is None:
+        raise ValueError(part)
+    return found
 
 
 def next_url(request: Request, **changed: str | int) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 
+from tasksite.api.paging import packed
 from tests.builders import make_plan, states
 from tests.doors.api import Api
 from tests.doors.test_api_way import held
@@ -251,6 +252,8 @@ def test_unknown_and_owned_fields_are_refused_by_name(worker: Api, lead: Api, id
 
 # Queries
 
+NOBODY: Final = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+
 
 @pytest.mark.parametrize(
     ("path", "query", "field"),
@@ -284,6 +287,11 @@ def test_unknown_and_owned_fields_are_refused_by_name(worker: Api, lead: Api, id
         ("leases/", {"live": "maybe"}, "live"),
         ("plans/", {"name": "x"}, "name"),
         ("plans/", {"cursor": "_w"}, "cursor"),
+        ("nodes/", {"cursor": packed("a\x00b", 1)}, "cursor"),
+        ("nodes/", {"cursor": packed(NOBODY, 2**63)}, "cursor"),
+        ("plans/", {"cursor": packed("\x00")}, "cursor"),
+        ("leases/", {"cursor": packed(1, "\x00")}, "cursor"),
+        ("leases/", {"cursor": packed(10**30, NOBODY)}, "cursor"),
         ("status/", {"x": "1"}, "x"),
     ],
 )

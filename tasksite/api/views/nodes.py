@@ -12,7 +12,7 @@ from leases import detail, queries
 from leases.queries import NodeFilter
 from tasksite.api.fields import choice, query_flag, text, ulid
 from tasksite.api.operations import Operation, declares
-from tasksite.api.paging import PAGE, PAGED, listing, number, unpacked
+from tasksite.api.paging import PAGE, PAGED, an_id, listing, number, unpacked
 from tasksite.api.parsing import Query
 from tasksite.api.rendering import show
 from tasksite.api.roles import Access
@@ -52,7 +52,7 @@ class NodeList(ApiView):
     )
     def get(self, request: Request) -> HttpResponse:
         limit = self.params.get("limit", PAGE)
-        after = unpacked(self.params.get("cursor"), str, number)
+        after = unpacked(self.params.get("cursor"), an_id, number)
         only = node_filter(self.params)
         rows = queries.nodes(only, after=after and (after[0], after[1]), limit=limit + 1)
         return listing(

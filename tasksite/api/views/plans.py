@@ -17,7 +17,7 @@ from tasksite.api.errors import UnsupportedMediaType
 from tasksite.api.fields import query_flag, query_whole, text
 from tasksite.api.idempotency import Answered, perform
 from tasksite.api.operations import Operation, declares
-from tasksite.api.paging import PAGE, PAGED, listing, next_url, number, packed, unpacked
+from tasksite.api.paging import PAGE, PAGED, an_id, listing, next_url, number, packed, unpacked
 from tasksite.api.parsing import Query, announced, media_type, whole_body
 from tasksite.api.rendering import encoded, etag, not_modified, reply, show, tagged
 from tasksite.api.roles import Access
@@ -50,7 +50,7 @@ class PlanList(ApiView):
     )
     def get(self, request: Request) -> HttpResponse:
         limit = self.params.get("limit", PAGE)
-        after = unpacked(self.params.get("cursor"), str)
+        after = unpacked(self.params.get("cursor"), an_id)
         rows = queries.plans(after=after[0] if after else "", limit=limit + 1)
         return listing(request, rows, limit, place=lambda plan: (plan.id,), show=queries.PlanRow.brief)
 

@@ -9,7 +9,7 @@ from graph import clock
 from leases import queries
 from tasksite.api.fields import query_flag
 from tasksite.api.operations import Operation, declares
-from tasksite.api.paging import PAGE, PAGED, listing, number, unpacked
+from tasksite.api.paging import PAGE, PAGED, an_id, listing, number, unpacked
 from tasksite.api.parsing import Query
 from tasksite.api.rendering import show
 from tasksite.api.roles import Access
@@ -33,7 +33,7 @@ class LeaseList(ApiView):
     def get(self, request: Request) -> HttpResponse:
         now = clock.read()
         limit = self.params.get("limit", PAGE)
-        after = unpacked(self.params.get("cursor"), number, str)
+        after = unpacked(self.params.get("cursor"), number, an_id)
         rows = queries.leases(
             now=now, live=self.params.get("live"), after=after and (after[0], after[1]), limit=limit + 1
         )
