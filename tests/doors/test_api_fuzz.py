@@ -31,6 +31,9 @@ OPERATIONS: Final = [
     for method in methods
 ]  # fmt: skip
 
+USE: Final = st.sampled_from((True, True, True, False))
+"""Whether a request names what is really there."""
+
 FUZZ: Final = hypothesis.settings(
     deadline=None,
     database=None,
@@ -74,7 +77,7 @@ def test_no_answer_is_a_fault_of_ours(db: None, method: str, path: str, who: str
 
     @hypothesis.settings(FUZZ, max_examples=EXAMPLES[who])
     @hypothesis.seed(0)
-    @hypothesis.given(case=cases, id_=ids, use=st.sampled_from((True, True, True, False)), lease=st.sampled_from(leases))
+    @hypothesis.given(case=cases, id_=ids, use=USE, lease=st.sampled_from(leases))
     def ask(case: Any, id_: str, use: bool, lease: str) -> None:
         if use and isinstance(case.body, dict) and "lease" in case.body:
             case.body |= {"lease": lease, "fence": 1}

@@ -2,6 +2,7 @@
 
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import pytest
@@ -16,7 +17,7 @@ from tasksite.api.operations import Operation
 from tasksite.api.problems import STATUS
 from tasksite.api.schema import examples
 from tasksite.api.schema.components import COMPONENTS
-from tasksite.api.schema.document import openapi
+from tasksite.api.schema.document import made, openapi
 from tests.builders import make_plan
 from tests.doors.api import Answer, Api, validate
 from tests.doors.test_api_access import ROUTES, operation
@@ -62,12 +63,19 @@ def declared() -> dict[str, Operation]:
 
 
 def test_it_is_valid_and_made_without_a_warning() -> None:
-    openapi.cache_clear()
+    made.cache_clear()
     GENERATOR_STATS.reset()
     validate_schema(openapi())  # type: ignore[no-untyped-call]
     assert not GENERATOR_STATS
     for component in openapi()["components"]["schemas"].values():
         Draft202012Validator.check_schema(component)
+
+
+def test_many_may_ask_for_it_at_once() -> None:
+    made.cache_clear()
+    with ThreadPoolExecutor(8) as pool:
+        first, *others = pool.map(lambda _: openapi(), range(8))
+    assert all(other is first for other in others)
 
 
 def test_it_has_the_calls_of_the_contract() -> None:

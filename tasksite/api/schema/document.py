@@ -1,5 +1,6 @@
 """The whole document: what drf-spectacular collects from the views, with our components and the token."""
 
+import threading
 from functools import cache
 from typing import Any
 
@@ -17,9 +18,19 @@ Every request carries `Authorization: Bearer <token>`. Any POST may carry an `Id
 `application/problem+json`, and a program goes by their `code`."""
 
 
-@cache
+_making = threading.Lock()
+"""drf-spectacular cannot make two documents at once."""
+
+
 def openapi() -> dict[str, Any]:
     """The document; the same for everybody, so it is made once."""
+    with _making:
+        return made()
+
+
+@cache
+def made() -> dict[str, Any]:
+    """It itself: `openapi` lets in one at a time."""
     found: dict[str, Any] = SchemaGenerator().get_schema(request=None, public=True)  # type: ignore[no-untyped-call]
     return found
 
