@@ -15,7 +15,9 @@ def report_expiries() -> int:
     """Each lease that ran past its expiry is told once: an event and a line in the log."""
     marked = mark_expired()
     if marked:
-        log.warning("%d leases have expired; abandon or recovery acts on them", marked)
+        log.warning(
+            "%d %s expired; abandon or recovery acts on them", marked, "lease has" if marked == 1 else "leases have"
+        )
     return marked
 
 
@@ -25,10 +27,15 @@ def purge_answers() -> int:
 
 
 def ensure_schedules() -> None:
-    """Write the schedules where they are missing or differ; called as the cluster starts."""
+    """Write the schedules where they are missing or differ; called as the cluster starts.
+
+    Their names are not unique in the database: where two clusters that started at once each wrote one, the later
+    goes.
+    """
     from django_q.models import Schedule
 
     for name, (function, minutes) in SCHEDULES.items():
-        Schedule.objects.update_or_create(
-            name=name, defaults={"func": function, "schedule_type": Schedule.MINUTES, "minutes": minutes, "repeats": -1}
-        )
+        wanted = {"func": function, "schedule_type": Schedule.MINUTES, "minutes": minutes, "repeats": -1}
+        first, *others = Schedule.objects.filter(name=name).order_by("id").values_list("id", flat=True) or [None]
+        Schedule.objects.filter(id__in=others).delete()
+        Schedule.objects.update_or_create(id=first, defaults=wanted, create_defaults={"name": name, **wanted})
