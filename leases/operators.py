@@ -1,7 +1,7 @@
 """What the operator's commands on one node share: finding it by plan and full key, and saying what came of the act."""
 
 import getpass
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 
 from django.core.management.base import CommandError
 
@@ -12,9 +12,18 @@ from leases.models import Role
 
 
 def add_node(parser: ArgumentParser) -> None:
-    parser.add_argument("plan", metavar="PLAN", help="name of the plan")
-    parser.add_argument("key", metavar="KEY", help="full key: objective, or objective/task")
-    parser.add_argument("--reason", required=True, help="lands in the event")
+    parser.add_argument("plan", metavar="PLAN", type=_text, help="name of the plan")
+    parser.add_argument("key", metavar="KEY", type=_text, help="full key: objective, or objective/task")
+    parser.add_argument("--reason", required=True, metavar="TEXT", type=_text, help="lands in the event")
+
+
+def _text(given: str) -> str:
+    """What a shell gave, if a database can hold it; argparse names the argument otherwise."""
+    if not given.strip():
+        raise ArgumentTypeError("must not be blank")
+    if any("\ud800" <= letter <= "\udfff" for letter in given):
+        raise ArgumentTypeError("is not UTF-8")
+    return given
 
 
 def find(plan: str, key: str) -> str:

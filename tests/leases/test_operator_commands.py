@@ -67,6 +67,22 @@ def test_abandon_and_unblock_by_plan_and_key() -> None:
     assert told("unblock", "mine", "solo", "--reason", "go on") == "solo is ready.\n"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("mine", "solo", "--reason", " "), "argument --reason: must not be blank"),
+        (("mine", "solo", "--reason", "\udce4"), "argument --reason: is not UTF-8"),
+        (("mine", "s\udce4", "--reason", "x"), "argument KEY: is not UTF-8"),
+        (("mine", "solo"), "the following arguments are required: --reason"),
+    ],
+)
+@pytest.mark.parametrize("command", ["abandon", "unblock"])
+def test_what_cannot_be_stored_is_refused_with_a_sentence(command: str, arguments: tuple[str, ...], why: str) -> None:
+    make_plan({"solo": {}}, name="mine")
+    with pytest.raises(CommandError, match=why):
+        told(command, *arguments)
+
+
 def test_schedules_are_written_once() -> None:
     ensure_schedules()
     ensure_schedules()
