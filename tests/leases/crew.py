@@ -1,6 +1,5 @@
 """A worker under test: against a scripted peer, in a thread of its own where the test has to act meanwhile."""
 
-import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,18 +11,18 @@ import psutil
 from leases.attempt import Orders
 from leases.client import Client
 from leases.worker import Worker
+from tests.leases.fifo import Fifo
 from tests.leases.peer import TOKEN, Peer
 from tests.processes import LONG_S, until
 
 
 class Bench:
-    """`folder/fifo` joins test and command: opening it waits for the other side."""
+    """A worker's server, clones and client, and a pipe between test and command."""
 
     def __init__(self, peer: Peer, folder: Path) -> None:
         self.peer = peer
         self.root = folder / "clones"
-        self.fifo = folder / "fifo"
-        os.mkfifo(self.fifo)
+        self.fifo = Fifo(folder)
         self.client = Client(peer.url, TOKEN)
 
     def worker(self, command: str, **orders: Any) -> Worker:

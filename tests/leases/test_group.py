@@ -16,16 +16,15 @@ import pytest
 from leases import group
 from leases.group import Group, StillAlive
 from tests.leases.crew import ended
+from tests.leases.fifo import Fifo
 from tests.processes import LONG_S, until
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
-def fifo(tmp_path: Path) -> Path:
-    """Opening it waits for the other side: a command that has something to say here is known to have started."""
-    os.mkfifo(tmp_path / "fifo")
-    return tmp_path / "fifo"
+def fifo(tmp_path: Path) -> Fifo:
+    return Fifo(tmp_path)
 
 
 class Shell:
@@ -62,9 +61,9 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
         started.end()
 
 
-def processes(fifo: Path) -> list[psutil.Process]:
+def processes(fifo: Fifo) -> list[psutil.Process]:
     """Those whose ids the command writes into the fifo, as it starts them."""
-    return [psutil.Process(int(word)) for word in fifo.read_text().split()]
+    return [psutil.Process(int(word)) for word in fifo.hear().split()]
 
 
 def test_exit_status_and_the_last_words(shell: Shell) -> None:
@@ -93,7 +92,7 @@ def test_standard_input_is_empty(shell: Shell) -> None:
     assert (shell.folder / "in").read_bytes() == b""
 
 
-def test_it_is_a_group_and_a_session_of_its_own(shell: Shell, fifo: Path) -> None:
+def test_it_is_a_group_and_a_session_of_its_own(shell: Shell, fifo: Fifo) -> None:
     started = shell("echo $$ > fifo; exec sleep 600")
     (process,) = processes(fifo)
     assert os.getpgid(process.pid) == os.getsid(process.pid) == process.pid != os.getpgid(0)
@@ -101,21 +100,21 @@ def test_it_is_a_group_and_a_session_of_its_own(shell: Shell, fifo: Path) -> Non
     assert ended(process) and started.code == -signal.SIGTERM
 
 
-def test_what_it_leaves_behind_is_ended(shell: Shell, fifo: Path) -> None:
+def test_what_it_leaves_behind_is_ended(shell: Shell, fifo: Fifo) -> None:
     started = shell("sleep 600 & one=$!; sleep 600 & echo $one $! > fifo; exit 0")
     left = processes(fifo)
     assert shell.finish(started) == 0
     assert len(left) == 2 and ended(*left)
 
 
-def test_who_does_not_listen_to_term_is_killed(shell: Shell, fifo: Path) -> None:
+def test_who_does_not_listen_to_term_is_killed(shell: Shell, fifo: Fifo) -> None:
     started = shell("trap '' TERM; sleep 600 & echo $$ $! > fifo; wait", grace_s=0.1)
     deaf = processes(fifo)
     started.end()
     assert ended(*deaf) and started.code == -signal.SIGKILL
 
 
-def test_term_leaves_time_to_tidy_up(shell: Shell, fifo: Path) -> None:
+def test_term_leaves_time_to_tidy_up(shell: Shell, fifo: Fifo) -> None:
     below = "sh -c 'echo $$ > fifo; exec sleep 600' &"  # a shell of its own, which the trap is not for
     started = shell(f"trap 'echo tidy > tidied; exit 7' TERM; {below} wait")
     processes(fifo)
@@ -123,7 +122,7 @@ def test_term_leaves_time_to_tidy_up(shell: Shell, fifo: Path) -> None:
     assert started.code == 7 and (shell.folder / "tidied").exists()
 
 
-def test_a_stopped_command_is_killed_too(shell: Shell, fifo: Path) -> None:
+def test_a_stopped_command_is_killed_too(shell: Shell, fifo: Fifo) -> None:
     started = shell("echo $$ > fifo; exec sleep 600", grace_s=0.1)
     (process,) = processes(fifo)
     process.suspend()
@@ -143,7 +142,7 @@ def test_what_does_not_die_is_said(shell: Shell, monkeypatch: pytest.MonkeyPatch
 
 
 def test_who_leaves_the_group_does_not_hold_the_worker_up(
-    shell: Shell, fifo: Path, monkeypatch: pytest.MonkeyPatch
+    shell: Shell, fifo: Fifo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A daemon escapes, as documented; its hold on standard error must not keep the worker waiting for ever."""
     monkeypatch.setattr(group, "LAST_WORDS_S", 0.1)
@@ -192,7 +191,7 @@ threading.Event().wait()
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_a_worker_that_dies_takes_the_group_with_it(tmp_path: Path, fifo: Path, number: signal.Signals) -> None:
+def test_a_worker_that_dies_takes_the_group_with_it(tmp_path: Path, fifo: Fifo, number: signal.Signals) -> None:
     """Also what runs below the command, and what is deaf to TERM."""
     command = "trap '' TERM; sleep 600 & echo $$ $! > fifo; wait"
     worker = subprocess.Popen(

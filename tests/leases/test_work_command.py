@@ -11,6 +11,7 @@ import psutil
 import pytest
 
 from tests.leases.crew import ended
+from tests.leases.fifo import Fifo
 from tests.leases.peer import HTML, TOKEN, Peer, problem
 from tests.processes import LONG_S, environment, manage
 
@@ -33,8 +34,7 @@ class Program:
     def __init__(self, peer: Peer, folder: Path) -> None:
         self.peer = peer
         self.folder = folder
-        self.fifo = folder / "fifo"
-        os.mkfifo(self.fifo)
+        self.fifo = Fifo(folder)
 
     @contextmanager
     def start(
@@ -63,7 +63,7 @@ class Program:
             return process.returncode, out, err
 
     def command(self) -> psutil.Process:
-        return psutil.Process(int(self.fifo.read_text()))
+        return psutil.Process(int(self.fifo.hear()))
 
 
 @pytest.fixture
@@ -147,9 +147,9 @@ def test_a_signal_gives_the_task_back(peer: Peer, program: Program, number: sign
 def test_nohup_is_heard(peer: Peer, program: Program) -> None:
     command = 'echo > "$FIFO"; cat "$FIFO"'
     with program.start("--once", "--exec", command, before=ignoring(signal.SIGHUP)) as worker:
-        program.fifo.read_text()
+        program.fifo.hear()
         worker.send_signal(signal.SIGHUP)
-        program.fifo.write_text("")
+        program.fifo.say()
         assert worker.wait(LONG_S) == 0
     assert peer.settled == {"01LEASE1": "report"}
 

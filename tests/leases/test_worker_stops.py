@@ -33,7 +33,7 @@ def bench(peer: Peer, tmp_path: Path) -> Iterator[Bench]:
 
 def working(bench: Bench) -> psutil.Process:
     """The command, which is known to run."""
-    return psutil.Process(int(bench.fifo.read_text()))
+    return psutil.Process(int(bench.fifo.hear()))
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,11 @@ def test_a_lost_lease_ends_the_command_and_nothing_is_reported(peer: Peer, bench
 )
 def test_the_deadline_ends_the_command_and_nothing_is_reported(peer: Peer, bench: Bench, fault: Answer) -> None:
     """Whatever keeps the heartbeats from being answered."""
-    peer.ttl_s, peer.beat_s = 1.5, 0.1
+    peer.beat_s = 0.5
     with bench.running(bench.worker(WORKS)) as ending:
         command = working(bench)
+        peer.ttl_s = 1.5
+        peer.said("heartbeat", len(peer.calls("heartbeat")) + 2)  # the second moves the deadline by the new life
         peer.always["heartbeat"] = fault
         assert ending.result(LONG_S) is False
     assert ended(command) and bench.told() == []
@@ -113,7 +115,7 @@ def test_a_stop_gives_the_task_back_after_its_work_has_ended(peer: Peer, bench: 
     below = """sh -c 'echo $$ $PPID > "$0"; exec sleep 600' "$FIFO" &"""
     worker = bench.worker(f"trap 'echo tidy > {tmp_path}/tidied; exit 0' TERM; {below} wait")
     with bench.running(worker, once=False) as ending:
-        commands += [psutil.Process(int(word)) for word in bench.fifo.read_text().split()]
+        commands += [psutil.Process(int(word)) for word in bench.fifo.hear().split()]
         worker.stop()
         assert ending.result(LONG_S) is True
     assert bench.told() == [STOPPED]

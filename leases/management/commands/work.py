@@ -8,7 +8,6 @@ import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, Final
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -31,6 +30,7 @@ is 0 also when there was nothing to do, and 1 when the task's lease was lost. A 
 """
 
 STOPS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+ENDED: Final = b"\0"  # no signal has this number
 
 
 class Command(BaseCommand):
@@ -83,18 +83,23 @@ class Command(BaseCommand):
             raise CommandError("the task was lost")
 
     def _run(self, worker: Worker, *, once: bool) -> bool:
-        """The worker has a thread of its own, so that the signals find the main one free to take them."""
+        """The worker has a thread of its own; this one waits at a pipe for signals and for the end.
+
+        A pipe, because a signal that the system hands to another thread interrupts nothing here, but is written there.
+        """
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored by whoever started us, it would hide how commands end
-        events: SimpleQueue[bool] = SimpleQueue()  # True: stop; False: it has ended. Safe to fill from a handler
         before = {number: signal.getsignal(number) for number in STOPS}
         before = {number: handler for number, handler in before.items() if handler is not signal.SIG_IGN}  # nohup, `&`
+        news, write = os.pipe()
+        os.set_blocking(write, False)
+        earlier = signal.set_wakeup_fd(write)
         for number in before:
-            signal.signal(number, lambda *_: events.put(True))
+            signal.signal(number, lambda *_: None)
         try:
             with ThreadPoolExecutor(1, thread_name_prefix="worker") as pool:
                 ending = pool.submit(worker.run, once=once)
-                ending.add_done_callback(lambda _: events.put(False))
-                while events.get():
+                ending.add_done_callback(lambda _: os.write(write, ENDED))
+                while os.read(news, 1) != ENDED:
                     worker.stop()
                 return ending.result()
         except (ApiError, OSError, StillAlive) as fault:
@@ -102,6 +107,9 @@ class Command(BaseCommand):
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+            signal.set_wakeup_fd(earlier)
+            os.close(news)
+            os.close(write)
 
 
 def _seconds(text: str) -> float:
