@@ -43,9 +43,9 @@ class Crew:
         for pipe, script in zip(self._pipes, scripts, strict=True):
             pipe.send(list(script))
         answers = [pipe.recv() for pipe in self._pipes]
-        for answer in answers:
-            if isinstance(answer, BaseException):
-                raise answer
+        failed = [answer for answer in answers if isinstance(answer, BaseException)]
+        if failed:  # the one that broke the barrier, not those that it kept waiting
+            raise min(failed, key=lambda error: "BrokenBarrierError" in str(error))
         return answers
 
 
