@@ -121,12 +121,14 @@ def reach(ids: Collection[str], *, below: bool) -> tuple[str, list[Any]]:
 # whether its own edges wait, and what the children are that this chain does not pass through.
 _BESIDE: Final = """EXISTS (SELECT 1 FROM graph_node beside
         WHERE beside.parent_id = n.id AND beside.id <> chain.below AND beside.state {states})"""
+# Bodies are long, and only the node's own is asked for.
+_ONE_BODY: Final = columns("n").replace("n.body", "CASE chain.height WHEN 0 THEN n.body ELSE '' END")
 CHAIN: Final = f"""
     WITH RECURSIVE chain(id, parent_id, below, height) AS (
         SELECT id, parent_id, id, 0 FROM graph_node WHERE id = %s
         UNION ALL
         SELECT n.id, n.parent_id, chain.id, height + 1 FROM chain JOIN graph_node n ON n.id = chain.parent_id)
-    SELECT {columns("n")},
+    SELECT {_ONE_BODY},
         n.ever_claimed, n.held, n.rejections, n.stale_ends, n.clone_repo, n.clone_ref,
         {unmet("n")},
         {_BESIDE.format(states="IN ('pending', 'ready', 'running', 'blocked')")},

@@ -28,6 +28,10 @@ class Again(Exception):
     """The ground moved between reading what to lock and holding it: roll back and run the service again."""
 
 
+class LostRace(RuntimeError):
+    """A row was not as the lane's holder had read it: somebody writes without holding the lane."""
+
+
 class _Entry(Atomic):
     """The transaction of one entry service, told apart from any other atomic block."""
 
@@ -40,6 +44,12 @@ def required() -> None:
     """Inner functions call this: outside an entry service their locks would hold nothing."""
     if not inside():
         raise TransactionManagementError("this runs inside an entry service only")
+
+
+def expect(changed: int, wanted: int, what: str) -> None:
+    """Compare and set: the row count says whether the state that was judged still stood. Raises LostRace."""
+    if changed != wanted:
+        raise LostRace(f"{changed} {what} changed where {wanted} should have")
 
 
 def entry(service: Callable[P, R]) -> Callable[P, R]:

@@ -14,10 +14,6 @@ from graph.rows import Chain, Link
 from graph.states import SATISFYING, SETTLED, WAITING, State
 
 
-class LostRace(RuntimeError):
-    """A node was not in the state that its lane's holder had read: somebody writes without holding the lane."""
-
-
 @dataclass(slots=True)
 class Move:
     """One node's change of state."""
@@ -117,7 +113,7 @@ def start(chain: Chain) -> Effect:
             f" WHERE id IN ({sql.marks(len(ids))}) AND state IN ('ready', 'running')",
             ids,
         )
-        _expect(written, len(ids))
+        transaction.expect(written, len(ids), "nodes")
     return effect
 
 
@@ -245,12 +241,7 @@ def _write(moves: Iterable[Move]) -> None:
         written = sql.execute(
             f"UPDATE graph_node SET state = %s WHERE state = %s AND id IN ({named})", [after, before, *params]
         )
-        _expect(written, len(ids))
-
-
-def _expect(written: int, wanted: int) -> None:
-    if written != wanted:
-        raise LostRace(f"{wanted} nodes were to change state and {written} did")
+        transaction.expect(written, len(ids), "nodes")
 
 
 def _add_flipped(flipped: readiness.Flipped, effect: Effect) -> None:

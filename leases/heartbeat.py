@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from graph import lanes
 from graph import sql as graph_sql
 from graph.actors import Caller
-from graph.transaction import entry
-from leases import rights, runs, sql
+from graph.transaction import entry, expect
+from leases import rights, sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,6 @@ def heartbeat(*, node_id: str, lease_id: str, fence: int, caller: Caller, progre
     held = rights.judge(node_id=node_id, lease_id=lease_id, fence=fence, caller=caller, now=now)
     expires_at = now + held.ttl_s * 1_000_000
     moved = graph_sql.execute(sql.BEAT, [expires_at, now, progress, held.id, held.id, now])
-    runs.expect(moved, 1 if held.subject_id == held.objective_id else 2, "leases")
+    expect(moved, 1 if held.subject_id == held.objective_id else 2, "leases")
     asks = ("upstream_reopened",) if graph_sql.fetch(sql.UPSTREAM_REOPENED, [node_id]) else ()
     return Beat(expires_at, float(held.ttl_s), asks)

@@ -2,12 +2,12 @@
 
 from django.db import connection
 
+from graph import lanes, transaction
 from graph import sql as graph_sql
-from graph import transaction
 from graph.filters import narrowed
 from leases import sql
 
-LOCK = " FOR NO KEY UPDATE OF o"
+LOCK = lanes.LOCK + " OF o"
 
 
 def hold_first_free(*, plan: str | None, objective: str | None, q: str | None) -> str | None:

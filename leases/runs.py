@@ -9,18 +9,9 @@ from graph import sql as graph_sql
 from graph.events import Draft, of_node
 from graph.ids import new_id
 from graph.rows import NodeRow
+from graph.transaction import LostRace, expect
 from leases import sql
 from leases.models import AttemptOutcome, Ending, RunOutcome
-
-
-class LostRace(RuntimeError):
-    """A row was not as the lane's holder had read it: somebody writes without holding the lane."""
-
-
-def expect(changed: int, wanted: int, what: str) -> None:
-    """Compare and set: the row count says whether the state that was judged still stood."""
-    if changed != wanted:
-        raise LostRace(f"{changed} {what} changed where {wanted} should have")
 
 
 def open_attempt(node: NodeRow, run_id: str, number: int, now: int) -> tuple[str, Draft]:

@@ -5,8 +5,6 @@ Portable between SQLite and PostgreSQL; see `graph.sql`, whose helpers run them.
 
 from typing import Final
 
-from graph.sql import columns
-
 # The pool's first leaf whose lane is free. {where} narrows by plan, objective or text.
 FREE: Final = """NOT EXISTS (
         SELECT 1 FROM leases_lease taken WHERE taken.objective_id = n.objective_id AND taken.ended_at IS NULL)"""
@@ -95,5 +93,3 @@ CLOSE_RUN: Final = """
 
 COUNT_REJECTION: Final = "UPDATE graph_node SET rejections = rejections + 1 WHERE id = %s"
 COUNT_STALE_END: Final = "UPDATE graph_node SET stale_ends = stale_ends + 1 WHERE id = %s"
-
-NODE: Final = f"SELECT {columns('n')} FROM graph_node n WHERE n.id = %s"

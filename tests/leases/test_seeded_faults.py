@@ -10,8 +10,8 @@ from graph import editing, transaction
 from graph.errors import Refusal
 from graph.models import Node
 from graph.plan_types import PlanFile, PlanNode
-from graph.transitions import LostRace
-from leases import acts, recover, runs, settle
+from graph.transaction import LostRace
+from leases import acts, recover, settle
 from leases.audit import audit
 from leases.claim import Grant, claim, claim_next
 from leases.errors import LeaseExpired, LeaseRefused, NotHolder, StaleFence
@@ -213,7 +213,7 @@ CHECKS = {
     ]
 }  # fmt: skip
 
-CAUGHT = (AssertionError, pytest.fail.Exception, LostRace, runs.LostRace, IntegrityError, Refusal)
+CAUGHT = (AssertionError, pytest.fail.Exception, LostRace, IntegrityError, Refusal)
 """A check that fails or is refused what it is due, or a guard of the services or of the schema that speaks up."""
 
 
