@@ -1,20 +1,38 @@
-"""What the operator's commands on one node share: finding it by plan and full key, and saying what came of the act."""
+"""What the operator's commands on one node share: its arguments, finding it, and saying what came of the act."""
 
-import getpass
 from argparse import ArgumentParser, ArgumentTypeError
+from typing import Any, Protocol
 
-from django.core.management.base import CommandError
+from django.core.management.base import BaseCommand, CommandError
 
-from graph.actors import Caller
+from graph.actors import Caller, operator
 from graph.editing import Edited
-from graph.models import Node
-from leases.models import Role
+from graph.errors import Refusal
+from graph.queries import find_node
 
 
-def add_node(parser: ArgumentParser) -> None:
-    parser.add_argument("plan", metavar="PLAN", type=_text, help="name of the plan")
-    parser.add_argument("key", metavar="KEY", type=_text, help="full key: objective, or objective/task")
-    parser.add_argument("--reason", required=True, metavar="TEXT", type=_text, help="lands in the event")
+class Act(Protocol):
+    """A lead's verb on one node."""
+
+    def __call__(self, *, node_id: str, caller: Caller, reason: str) -> Edited: ...
+
+
+class ActCommand(BaseCommand):
+    """`manage.py VERB PLAN KEY --reason TEXT`: a verb names its `act`."""
+
+    act: Act
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("plan", metavar="PLAN", type=_text, help="name of the plan")
+        parser.add_argument("key", metavar="KEY", type=_text, help="full key: objective, or objective/task")
+        parser.add_argument("--reason", required=True, metavar="TEXT", type=_text, help="lands in the event")
+
+    def handle(self, *, plan: str, key: str, reason: str, **_: Any) -> None:
+        try:
+            edited = self.act(node_id=find_node(plan, key), caller=operator(), reason=reason)
+        except Refusal as refusal:
+            raise CommandError(f"{refusal.code}: {refusal.detail}") from refusal
+        self.stdout.write(f"{edited.node.full_key} is {edited.node.state}.")
 
 
 def _text(given: str) -> str:
@@ -24,24 +42,3 @@ def _text(given: str) -> str:
     if any("\ud800" <= letter <= "\udfff" for letter in given):
         raise ArgumentTypeError("is not UTF-8")
     return given
-
-
-def find(plan: str, key: str) -> str:
-    """The id of a node. Raises CommandError."""
-    found = Node.objects.filter(plan__name=plan, full_key=key).values_list("id", flat=True).first()
-    if found is None:
-        raise CommandError(f"There is no node {key} in a plan {plan}.")
-    return found
-
-
-def operator() -> Caller:
-    """Whoever sits at the shell may do what a lead may."""
-    try:
-        name = getpass.getuser()
-    except (KeyError, OSError):  # no such user in the password database, as in many containers
-        name = "unknown"
-    return Caller(f"operator:{name}", Role.LEAD)
-
-
-def told(edited: Edited) -> str:
-    return f"{edited.node.full_key} is {edited.node.state}."
