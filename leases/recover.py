@@ -9,7 +9,6 @@ from graph import clock, events, lanes, transitions
 from graph import sql as graph_sql
 from graph.actors import Caller
 from graph.editing import Edited, wrong_state
-from graph.errors import Refusal
 from graph.events import of_node
 from graph.rows import Chain, read_chain
 from graph.states import State
@@ -107,13 +106,16 @@ def recover_one(*, claim: Stale, actor: str) -> bool:
 
 
 def mark_expired() -> int:
-    """Report each expiry once, for the periodic job; how many were new. Rights ended at the expiry, not here."""
+    """Report each expiry once, for the periodic job; how many were new. Rights ended at the expiry, not here.
+
+    Each lane is a transaction of its own: one that fails is logged and does not stop the rest.
+    """
     lanes_due = [row[0] for row in graph_sql.fetch(UNMARKED_LANES, [clock.read()])]
     marked = 0
     for objective_id in lanes_due:
         try:
             marked += _mark_lane(objective_id)
-        except Refusal:
+        except Exception:
             log.exception("the expired leases of lane %s could not be marked", objective_id)
     return marked
 

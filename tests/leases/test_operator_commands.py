@@ -9,6 +9,9 @@ from django.core.management.base import CommandError
 from django_q.models import Schedule
 
 from graph.models import Event, Node
+from graph.rows import NodeRow
+from graph.transaction import LostRace
+from leases import sweep
 from leases.claim import claim
 from leases.jobs import ensure_schedules, purge_answers, report_expiries
 from leases.models import Lease
@@ -49,6 +52,24 @@ def test_recover_ends_stale_claims_only() -> None:
     assert "Recovered dead" in told("recover")
     assert told("recover") == "Nothing is stale.\n"
     assert states(ids) == {"live": "running", "dead": "ready"}
+
+
+def test_a_lane_whose_expiry_cannot_be_marked_does_not_stop_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = make_plan({"bad": {}, "good": {}})
+    worker = make_worker()
+    for node_id in ids.values():
+        claim(node_id=node_id, caller=worker)
+    Lease.objects.update(expires_at=1)
+    mark = sweep.mark
+
+    def failing(objective: NodeRow, now: int) -> int:
+        if objective.id == ids["bad"]:
+            raise LostRace("something else wrote here")
+        return mark(objective, now)
+
+    monkeypatch.setattr(sweep, "mark", failing)
+    assert report_expiries() == 1
+    assert [*Event.objects.filter(type="lease.expired").values_list("node", flat=True)] == [ids["good"]]
 
 
 def test_abandon_and_unblock_by_plan_and_key() -> None:
