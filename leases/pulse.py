@@ -83,7 +83,9 @@ class Pulse:
             return self._client.heartbeat(self._grant, timeout_s=timeout_s)
 
     def _take(self, beat: Beat) -> None:
-        self.deadline = beat.deadline
+        before, self.deadline = self.deadline, beat.deadline
+        if self.deadline < before:  # whoever waits for the later one would sleep through it
+            self._bell.set()
         if beat.asks != self._asks:
             self._asks = beat.asks
             self.asked(beat.asks)
