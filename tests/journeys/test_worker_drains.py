@@ -4,24 +4,21 @@ import itertools
 import signal
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
 import pytest
-from django.db.models import F
 
+from graph.models import Event
 from leases.audit import audit
 from leases.client import Client
 from leases.grants import Clone, Grant
-from leases.models import Lease, Role, Run
+from leases.models import Lease, Run
 from leases.problems import ClaimRefused, LeaseLost
-from leases.recover import recover_all
-from leases.tokens import create_token
+from tests.journeys.site import Site
 from tests.leases.crew import ended
-from tests.leases.fifo import Fifo
-from tests.processes import LONG_S, Server, environment, manage, serve, until
+from tests.processes import LONG_S, serve, until
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.processes]
 
@@ -33,59 +30,6 @@ printf '{"summary": "committed", "result": {"commit": "%s", "inputs": %s}}' \
     "$(git rev-parse HEAD)" "$(cat "$TASK_INPUTS_FILE")" > "$RESULT_FILE"
 """
 WORKS: Final = 'echo $$ "$PWD" > "$FIFO"; exec sleep 600'
-HOUR: Final = 3_600_000_000
-
-
-class Site:
-    """A server with a lead, a worker's token, and workers that are started as an operator starts them."""
-
-    def __init__(self, server: Server, folder: Path) -> None:
-        self.server = server
-        self.folder = folder
-        self.fifo = Fifo(folder)
-        self.token = create_token(name="worker", role=Role.WORKER)[1]
-        self.lead = Client(server.url, create_token(name="lead", role=Role.LEAD)[1])
-        self.client = Client(server.url, self.token, holder="by hand")
-
-    @contextmanager
-    def worker(self, command: str, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
-        words = ["--url", self.server.url, "--poll", "0.1", "--dir", str(self.folder / "clones"), "--exec", command]
-        process = subprocess.Popen(
-            manage("work", *words, *arguments),
-            env=environment(self.folder, DATABASE_URL="", TASK_TOKEN=self.token, FIFO=str(self.fifo)),
-            cwd=self.folder,
-        )
-        try:
-            yield process
-        finally:
-            process.terminate()
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(LONG_S)
-            process.kill()
-            process.wait()
-
-    def once(self, command: str) -> int:
-        with self.worker(command, "--once") as process:
-            return process.wait(LONG_S)
-
-    def command(self) -> tuple[psutil.Process, Path]:
-        """The command that has just started, and where."""
-        pid, _, place = self.fifo.hear().strip().partition(" ")
-        return psutil.Process(int(pid)), Path(place)
-
-    def import_plan(self, **objectives: dict[str, Any]) -> None:
-        self.lead.post(
-            "plans/", {"plan": "p", "objectives": [{"key": k, "title": k} | o for k, o in objectives.items()]}
-        )
-
-    def nodes(self) -> dict[str, dict[str, Any]]:
-        return {node["full_key"]: node for node in self.lead.nodes(leaf="any")}
-
-    def states(self) -> dict[str, str]:
-        return {full_key: node["state"] for full_key, node in self.nodes().items() if node["leaf"]}
-
-    def detail(self, full_key: str) -> dict[str, Any]:
-        return self.lead.node(self.nodes()[full_key]["id"])
 
 
 @pytest.fixture
@@ -115,11 +59,6 @@ def repo(tmp_path: Path) -> Path:
     git(first, "commit", "-q", "--allow-empty", "-m", "start")
     git(first, "push", "-q", "origin", "HEAD:refs/heads/main")
     return repo
-
-
-def expire() -> None:
-    """An hour passes for every open lease."""
-    Lease.objects.filter(ended_at__isnull=True).update(expires_at=F("expires_at") - HOUR, beat_at=F("beat_at") - HOUR)
 
 
 def test_two_workers_drain_a_plan_of_three_lanes(site: Site, repo: Path) -> None:
@@ -158,24 +97,39 @@ def test_two_workers_drain_a_plan_of_three_lanes(site: Site, repo: Path) -> None
 
 def test_a_killed_worker_leaves_a_stale_task_that_recovery_returns(site: Site, repo: Path) -> None:
     site.import_plan(api={"clone": {"repo": str(repo), "ref": "main"}, "tasks": tasks("schema", "mock")})
-    with site.worker(f"echo spoilt > half; {WORKS}") as worker:
+    with site.worker(f"echo spoilt > half; {WORKS}", "--ttl", "5", "--holder", "worker-1") as worker:
         command, place = site.command()
         held = Lease.objects.get(moves_with=None)
         worker.kill()
         worker.wait(LONG_S)
         assert ended(command), "the command outlived its worker"
-    expire()
+    assert "stale claims: 0" in site.manage("status")
+    assert "1 stale claim" not in site.page()
 
+    until(lambda: site.lead.status()["stale"] != [], "its ttl passes")
     (stale,) = site.lead.status()["stale"]
-    assert stale["subject"] == held.subject_id and stale["fence"] == held.fence
+    assert (stale["subject"], stale["fence"], stale["holder"]) == (held.subject_id, held.fence, "worker-1")
+    shown = site.manage("status")
+    assert "stale claims: 1" in shown
+    assert f"p api/schema  held by worker-1  fence {held.fence}  expired " in shown
+    assert "1 stale claim The worker is silent" in site.page()
+    assert "api/schema held by worker-1 , stale for" in site.page()
+    assert site.states() == {"api/schema": "running", "api/mock": "ready"}, "nothing heals by itself"
+
     assert site.client.claim_next() is None
     with pytest.raises(ClaimRefused) as refused:
         site.client.claim(site.nodes()["api/mock"]["id"])
     assert refused.value.code == "lease_refused"
     fields = refused.value.fields
-    assert (fields["relation"], fields["stale"], fields["fence"]) == ("sibling", True, held.fence)
+    assert {name: fields[name] for name in ("relation", "subject", "holder", "fence", "stale")} == {
+        "relation": "sibling", "subject": held.subject_id, "holder": "worker-1", "fence": held.fence, "stale": True
+    }  # fmt: skip
+    assert fields["expires_at"] == stale["expires_at"]
+    assert [each["relation"] for each in fields["conflicts"]] == ["sibling"]
 
-    recover_all(actor="test")
+    assert "api/schema" in site.manage("recover")
+    assert site.states() == {"api/schema": "ready", "api/mock": "ready"}
+    assert "stale claims: 0" in site.manage("status")
     assert site.once(f"test ! -e half && {COMMITS}") == 0
     again = site.detail("api/schema")
     assert again["state"] == "done"
@@ -183,11 +137,14 @@ def test_a_killed_worker_leaves_a_stale_task_that_recovery_returns(site: Site, r
     assert place.name.endswith(".1") and place.with_name(f"{place.name[:-1]}2").is_dir()
     assert (place / "half").exists(), "what the first one did lies where nobody works any more"
 
+    before = Event.objects.count()
     late = Grant({"id": held.subject_id}, held.id, held.fence, 1, 20.0, 0.0, Clone(None, None, place.name))
-    with pytest.raises(LeaseLost) as no:
-        site.client.report(late, "done")
+    worker_1 = Client(site.server.url, site.token)
+    with worker_1, pytest.raises(LeaseLost) as no:
+        worker_1.report(late, "done")
     assert (no.value.code, no.value.fields["fence"]) == ("stale_fence", held.fence + 1)
-    assert site.detail("api/schema") == again
+    assert site.detail("api/schema") == again and Event.objects.count() == before
+    assert "clean" in site.manage("audit")
 
 
 def test_a_stopped_worker_gives_back_and_the_next_goes_on_in_its_clone(site: Site, repo: Path) -> None:
