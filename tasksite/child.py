@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any, Final
 
-from tasksite import lifeline
+from tasksite import lifeline, stopping
 
 DRAIN_S: Final = 10
 """Seconds that a web process gets to answer what it has begun; a stream is cut then, and its reader comes back."""
@@ -18,13 +18,18 @@ def web(host: str, port: str, processes: str, threads: str) -> None:
     from granian.log import LogLevels
     from granian.server import Server
 
-    Server(
+    class Web(Server):  # type: ignore[valid-type, misc]
+        def shutdown(self, exit_code: int = 0) -> None:
+            stopping.say()
+            super().shutdown(exit_code)
+
+    Web(
         "tasksite.wsgi:application",
         address=host,
         port=int(port),
         interface=Interfaces.WSGI,
         workers=int(processes),
-        blocking_threads=int(threads),
+        blocking_threads=int(threads),  # they wait: for the site's own few threads, or at a page's stream
         blocking_threads_idle_timeout=600,
         websockets=False,
         respawn_failed_workers=True,

@@ -183,6 +183,9 @@ class Environment:
     WEB_THREADS: int = _setting(
         "0", _whole(0, 256), "threads of each web process; 0 is 4 on SQLite and 8 on PostgreSQL"
     )
+    WATCHERS: int = _setting(
+        "100", _whole(0, 1000), "open pages of each web process that are told of changes; those beyond it poll"
+    )
     LOG_LEVEL: str = _setting(
         "INFO", _one_of("DEBUG", "INFO", "WARNING", "ERROR"), "the least severe messages that are logged"
     )

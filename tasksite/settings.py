@@ -131,9 +131,10 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 # Fewer writing threads are faster on SQLite: its waiters are not served in order.
 WEB_PROCESSES = _env.WEB_PROCESSES or (1 if _database.is_sqlite else 2)
 WEB_THREADS = _env.WEB_THREADS or (4 if _database.is_sqlite else 8)
+WATCHERS = _env.WATCHERS
 # `tasksite.wsgi` adds these: the job cluster forks, which a connection pool does not survive.
 WEB_DATABASE_OPTIONS: dict[str, Any] = (
-    {} if _database.is_sqlite else {"pool": {"min_size": 1, "max_size": WEB_THREADS + 1, "timeout": 20}}
+    {} if _database.is_sqlite else {"pool": {"min_size": 1, "max_size": WEB_THREADS + 2, "timeout": 20}}
 )
 
 # Users, sessions, headers

@@ -9,7 +9,7 @@ from django.contrib.auth.base_user import AbstractBaseUser
 from django.contrib.auth.models import AnonymousUser
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponseBase
 from django.shortcuts import resolve_url
 from django.utils.http import urlencode
 from django_htmx.http import HttpResponseClientRedirect
@@ -18,7 +18,7 @@ from graph.actors import Caller
 from leases.models import Role
 
 P = ParamSpec("P")
-View = Callable[Concatenate[HttpRequest, P], HttpResponse]
+View = Callable[Concatenate[HttpRequest, P], HttpResponseBase]
 
 
 def is_lead(user: AbstractBaseUser | AnonymousUser) -> bool:
@@ -51,7 +51,7 @@ def signed_in(view: View[P]) -> View[P]:
     """Others go to the sign-in page; a page whose session ended goes there as a whole."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if request.user.is_authenticated:
             return view(request, *args, **kwargs)
         if is_fragment(request):
@@ -66,7 +66,7 @@ def leads_only(view: View[P]) -> View[P]:
 
     @signed_in
     @wraps(view)
-    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponse:
+    def guarded(request: HttpRequest, /, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not is_lead(request.user):
             raise PermissionDenied
         return view(request, *args, **kwargs)

@@ -4,9 +4,10 @@ The part depends on the revision and on whether the reader may act, on nothing e
 and no CSRF token stand in it. So it is rendered once a revision and process, however many are watching.
 """
 
+import hashlib
 import json
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,24 +32,31 @@ _rendering: Final = threading.Lock()
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`whole` extends the base and holds the live part, `part` is that part; `read` gives what it shows at `now`."""
+    """`whole` extends the base and holds the live part, `part` is that part.
+
+    `read` gives what it shows at `now`, and takes what the page is about (a node, a filter) by name.
+    """
 
     name: str
     whole: str
     part: str
-    read: Callable[[int], Mapping[str, Any]]
+    read: Callable[..., Mapping[str, Any]]
 
 
-def answer(request: HttpRequest, page: Page) -> HttpResponse:
-    """The page, its live part, or 304: which one is known before anything is read for it."""
+def answer(request: HttpRequest, page: Page, **about: Hashable) -> HttpResponse:
+    """The page, its live part, or 304: which one is known before anything is read for it.
+
+    `about` is handed to the page's `read`; whoever asks about the same at the same revision gets the same part.
+    """
     stand = revision.read(clock.read())
     lead = is_lead(request.user)
     etag = stand.etag("lead" if lead else "sees")
     if is_fragment(request) and request.headers.get("If-None-Match") == etag:
         return _finished(HttpResponseNotModified(), etag)
     context = {
-        "content": _part(page, stand, lead),
+        "content": _part(page, stand, lead, about),
         "now": stand.now,
+        "revision": stand.text,
         "path": request.get_full_path(),
         "again": json.dumps({"If-None-Match": etag}),
     }
@@ -57,12 +65,13 @@ def answer(request: HttpRequest, page: Page) -> HttpResponse:
     return _finished(render(request, page.whole, context))
 
 
-def _part(page: Page, stand: Revision, lead: bool) -> SafeString:
-    key = f"live:{page.name}:{lead}:{stand.text}:{stand.now // AGE_STEP}"
+def _part(page: Page, stand: Revision, lead: bool, about: Mapping[str, Hashable]) -> SafeString:
+    subject = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest() if about else ""
+    key = f"live:{page.name}:{subject}:{lead}:{stand.text}:{stand.now // AGE_STEP}"
     with _rendering:
         html = cache.get(key)
         if html is None:
-            html = render_to_string(page.part, {**page.read(stand.now), "now": stand.now, "lead": lead})
+            html = render_to_string(page.part, {**page.read(stand.now, **about), "now": stand.now, "lead": lead})
             cache.set(key, html, KEPT_S)
     return mark_safe(str(html))
 

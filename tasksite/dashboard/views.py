@@ -4,19 +4,19 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_GET, require_http_methods, require_safe
 from django_htmx.http import trigger_client_event
 
 from graph import clock
 from graph.errors import Refusal
 from graph.models import Node
 from leases import queries
-from tasksite.dashboard import acts, live, overview
+from tasksite.dashboard import acts, live, overview, watch
 from tasksite.dashboard.access import caller_of, is_fragment, leads_only, signed_in
 from tasksite.dashboard.acts import Act, ReasonForm
 
@@ -25,6 +25,12 @@ from tasksite.dashboard.acts import Act, ReasonForm
 @signed_in
 def show_overview(request: HttpRequest) -> HttpResponse:
     return live.answer(request, overview.PAGE)
+
+
+@require_GET
+@signed_in
+def watch_changes(request: HttpRequest) -> HttpResponseBase:
+    return watch.answer()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

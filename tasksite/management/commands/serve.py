@@ -69,7 +69,7 @@ class Command(BaseCommand):
         where = listening.url(address, port)
         web = Spec(
             "web server",
-            ["web", address, str(port), str(web_processes), str(settings.WEB_THREADS)],
+            ["web", address, str(port), str(web_processes), str(settings.WEB_THREADS + settings.WATCHERS)],
             ready=lambda: listening.answers(address, port),
         )
         jobs = Spec("job cluster", ["jobs"])

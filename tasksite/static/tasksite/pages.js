@@ -40,17 +40,44 @@
   });
   document.addEventListener("htmx:afterSettle", () => { setClock(); growAges(); });
 
-  // A hidden page asks for nothing, and at once when it is looked at again.
-  document.addEventListener("htmx:beforeRequest", (event) => {
-    if (document.hidden && event.target.id === POLL) event.preventDefault();
-  });
+  // The server says when something has changed, and only then the page asks. Where it cannot say so, the page polls.
+  // A hidden page listens to nothing, because a browser opens few connections to one host, and asks for nothing.
+  const WATCH = "/watch/";
+  const AGAIN_MS = 30000;
+  let stream = null;
+  let heard = true; // whether the last answer came
+  const pushed = () => heard && stream?.readyState === EventSource.OPEN;
+  const tell = (name) => document.body.dispatchEvent(new Event(name));
+  const listen = () => {
+    if (document.hidden || stream || !document.getElementById(POLL)) return;
+    stream = new EventSource(WATCH);
+    stream.addEventListener("revision", (event) => {
+      if (document.getElementById(POLL)?.dataset.revision !== event.data) tell("changed");
+    });
+    stream.addEventListener("error", () => {
+      if (stream?.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
+      stream = null;
+      setTimeout(listen, AGAIN_MS);
+    });
+  };
+  const hangUp = () => { stream?.close(); stream = null; };
+  document.addEventListener("DOMContentLoaded", listen);
+  window.addEventListener("pagehide", hangUp);
+  window.addEventListener("pageshow", listen);
   document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) document.body.dispatchEvent(new Event("seen"));
+    if (document.hidden) return hangUp();
+    listen();
+    tell("seen");
+  });
+  document.addEventListener("htmx:beforeRequest", (event) => {
+    const isPoll = !event.detail.requestConfig.triggeringEvent;
+    if (event.target.id === POLL && (document.hidden || (isPoll && pushed()))) event.preventDefault();
   });
 
-  document.addEventListener("htmx:sendError", () => offline(true));
-  document.addEventListener("htmx:responseError", () => offline(true));
-  document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.successful) offline(false); });
+  const answered = (isSo) => { heard = isSo; offline(!isSo); };
+  document.addEventListener("htmx:sendError", () => answered(false));
+  document.addEventListener("htmx:responseError", () => answered(false));
+  document.addEventListener("htmx:afterRequest", (event) => { if (event.detail.successful) answered(true); });
 
   // The dialog opens when there is something in it, and closes when an act has emptied it.
   document.addEventListener("htmx:afterSwap", (event) => {
