@@ -28,6 +28,7 @@ register_converter(NodeId, "node_id")
 urlpatterns = [
     path("", views.show_overview, name="overview"),
     path("watch/", views.watch_changes, name="watch"),
+    path("nodes/<node_id:node_id>/", views.show_node, name="node"),
     path("nodes/<node_id:node_id>/abandon/", views.show_act, {"act": ABANDON}, name="abandon"),
     path("nodes/<node_id:node_id>/unblock/", views.show_act, {"act": UNBLOCK}, name="unblock"),
     path("login/", LoginView.as_view(template_name="pages/login.html", redirect_authenticated_user=True), name="login"),

@@ -13,10 +13,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django_htmx.http import trigger_client_event
 
 from graph import clock
-from graph.errors import Refusal
+from graph.errors import NotFound, Refusal
 from graph.models import Node
 from leases import queries
-from tasksite.dashboard import acts, live, overview, watch
+from tasksite.dashboard import acts, live, node, overview, watch
 from tasksite.dashboard.access import caller_of, is_fragment, leads_only, signed_in
 from tasksite.dashboard.acts import Act, ReasonForm
 
@@ -25,6 +25,15 @@ from tasksite.dashboard.acts import Act, ReasonForm
 @signed_in
 def show_overview(request: HttpRequest) -> HttpResponse:
     return live.answer(request, overview.PAGE)
+
+
+@require_safe
+@signed_in
+def show_node(request: HttpRequest, node_id: str) -> HttpResponse:
+    try:
+        return live.answer(request, node.PAGE, node_id=node_id)
+    except NotFound as missing:
+        raise Http404 from missing
 
 
 @require_GET
@@ -61,8 +70,8 @@ def _claim_in(request: HttpRequest) -> dict[str, Any]:
 def _ask(
     request: HttpRequest, node_id: str, act: Act, form: ReasonForm, *, refusal: Refusal | None = None, status: int = 200
 ) -> HttpResponse:
-    node = Node.objects.select_related("plan").defer("body").filter(id=node_id).first()
-    if node is None:
+    found = Node.objects.select_related("plan").defer("body").filter(id=node_id).first()
+    if found is None:
         raise Http404
     now = clock.read()
     claim = queries.open_lease(node_id)
@@ -73,7 +82,7 @@ def _ask(
     context = {
         "act": act,
         "form": form,
-        "node": node,
+        "node": found,
         "claim": claim,
         "meant": claim is not None and "fence" in form.fields and str(form["fence"].value()) == str(claim.fence),
         "stale": claim is not None and claim.stale(now),

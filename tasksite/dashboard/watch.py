@@ -20,8 +20,10 @@ from tasksite.dashboard import revision
 
 log: Final = logging.getLogger(__name__)
 
-LOOK_S: Final = 0.4
-"""Seconds between two looks: a change is told within this and the time that a look takes."""
+LOOK_S: Final = 0.3
+"""Seconds between two looks while all is quiet."""
+BUSY_S: Final = 0.7
+"""Seconds from telling of a change to the next look: every page asks once for each, however much happens."""
 STILL_S: Final = 15.0
 """Seconds between two signs of life: a reader that has gone is noticed by them."""
 LONGEST_S: Final = 300.0
@@ -65,6 +67,7 @@ class Hub:
 
     def _look(self) -> None:
         while True:
+            before = self._revision
             try:
                 found = revision.read(clock.read()).text
             except Error:
@@ -78,7 +81,7 @@ class Hub:
                 if not self._watchers:
                     self._revision, self._looks = "", False
                     return
-            time.sleep(LOOK_S)
+            time.sleep(LOOK_S if found in ("", before) else BUSY_S)
 
 
 HUB: Final = Hub()

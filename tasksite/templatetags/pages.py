@@ -4,6 +4,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from django import template
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -36,6 +37,12 @@ def span(seconds: float) -> str:
 def number(value: int) -> str:
     """`4,321`."""
     return f"{value:,}"
+
+
+@register.simple_tag
+def node_link(node_id: str, full_key: str) -> SafeString:
+    """The key of a node as a link to its page."""
+    return format_html('<a class="key" href="{}">{}</a>', reverse("node", args=[node_id]), full_key)
 
 
 @register.simple_tag(takes_context=True)

@@ -364,3 +364,10 @@ def test_every_page_stands_under_the_policy_without_anything_inline(lead: Client
         assert "unsafe" not in answer["Content-Security-Policy"]
         html = answer.content.decode()
         assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=", html), path
+
+
+def test_a_node_has_a_page_that_says_what_it_waits_for(lead: Client) -> None:
+    nodes = make_plan({"a": {"tasks": {"one": {}, "two": {"needs": ["a/one"]}}}})
+    shown = lead.get(f"/nodes/{nodes['a/two']}/").content.decode()
+    assert f'waits for <a class="key" href="/nodes/{nodes["a/one"]}/">a/one</a>' in shown
+    assert lead.get("/nodes/01ARZ3NDEKTSV4RRFFQ69G5FAV/").status_code == 404
