@@ -86,12 +86,12 @@ def reopened(standing: Standing, difference: Difference, effect: Effect, ids: Id
     demoted = {*effect.leaves(State.PENDING, out_of=State.READY)}
     for node in [*difference.reopened, *difference.regressed]:
         below = _waiting_for(_regressed_with(node, standing, effect))
-        others = [(node_id, state) for node_id, state in below if node_id not in effect.moves]
+        stayed = [node_id for node_id, state in below if state in SETTLED and not effect.settles(node_id)]
         lists = {
             "leaves": [node.id] if node.leaf else [],
             "demoted": [node_id for node_id, _ in below if node_id in demoted],
-            "running_dependents": [node_id for node_id, state in others if state == State.RUNNING],
-            "settled_dependents": [node_id for node_id, state in others if state in SETTLED],
+            "running_dependents": [node_id for node_id, state in below if state == State.RUNNING],
+            "settled_dependents": stayed,
         }
         yield ids.draft("node.reopened", node.full_key, lists)
 

@@ -53,6 +53,11 @@ class Effect:
         found = [m for m in found if not out_of or m.before == out_of]
         return [m.id for m in sorted(found, key=lambda m: (m.plan_id, m.position))]
 
+    def settles(self, node_id: str) -> bool:
+        """Whether the node had not settled before and has now."""
+        move = self.moves.get(node_id)
+        return move is not None and move.before not in SETTLED and move.after in SETTLED
+
     def settled(self) -> list[str]:
         return [move.id for move in self.changed() if move.after in SETTLED]
 
@@ -189,19 +194,22 @@ def _ripple(effect: Effect) -> None:
 
 
 def _mark_reopened(regressed: Sequence[str], effect: Effect) -> None:
-    """Mark the edges of dependents that do not wait any more: they ran on what is now open again."""
+    """Mark the edges of dependents that, or something below which, do not wait: what they went on is open again."""
     named, params = sql.among(regressed)
+    needing = f"FROM graph_edge WHERE NOT waived AND dependency_id IN ({named})"
     sql.execute(
-        f"""UPDATE graph_edge SET reopened = NOT waived AND EXISTS (
-            SELECT 1 FROM graph_node d WHERE d.id = dependent_id AND d.state NOT IN ('pending', 'ready'))
+        f"""WITH RECURSIVE below(root, id, state) AS (
+            SELECT n.id, n.id, n.state FROM graph_node n WHERE n.id IN (SELECT dependent_id {needing})
+            UNION ALL
+            SELECT below.root, n.id, n.state FROM below JOIN graph_node n ON n.parent_id = below.id)
+        UPDATE graph_edge SET reopened = NOT waived AND dependent_id IN (
+            SELECT root FROM below WHERE state NOT IN ('pending', 'ready'))
         WHERE dependency_id IN ({named})""",
-        params,
+        [*params, *params],
     )
-    running, settled = beyond_waiting(
-        f"SELECT dependent_id FROM graph_edge WHERE NOT waived AND dependency_id IN ({named})", params
-    )
-    effect.running_dependents = [node_id for node_id in running if node_id not in effect.moves]
-    effect.settled_dependents = [node_id for node_id in settled if node_id not in effect.moves]
+    running, settled = beyond_waiting(f"SELECT dependent_id {needing}", params)
+    effect.running_dependents = running
+    effect.settled_dependents = [node_id for node_id in settled if not effect.settles(node_id)]
 
 
 def beyond_waiting(roots: str, params: list[str]) -> tuple[list[str], list[str]]:

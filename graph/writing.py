@@ -130,7 +130,6 @@ class Writer:
         if reopened:
             editing.reset_counts(reopened)
             editing.forget_cancel(reopened)
-        _update(difference.regressed, "last_cancel = ''")
         parted = {node.id for node in difference.parted}
         back = [node_id for node_id in reopened if node_id not in parted]
         return transitions.apply(

@@ -179,7 +179,8 @@ class Replay:
         for node_id in leaves:
             self.record.nodes[node_id].cancel_act = ""
             self.record.nodes[node_id].pruned = False
-        self.record.nodes[event.node].last_cancel = ""
+        if leaves:  # none: an import gave the container a task, and its last cancel can still be undone
+            self.record.nodes[event.node].last_cancel = ""
 
     def _reset(self, leaves: Iterable[str]) -> None:
         for node_id in leaves:

@@ -5,6 +5,7 @@ import pytest
 from graph import editing
 from graph.models import Edge, Event, Node
 from leases import acts
+from leases.audit import audit
 from leases.claim import claim
 from leases.models import Run
 from leases.recover import abandon
@@ -265,6 +266,47 @@ def test_a_cancelled_container_lives_again_and_what_was_cancelled_in_it_stays_so
     acts.cancel(node_id=node("a").id, caller=LEAD, reason="no")
     load("{key: a, tasks: [{key: t}, {key: u}]}")
     assert states() == {"a": "ready", "a/t": "cancelled", "a/u": "ready"}
+
+
+def test_the_last_cancel_of_a_container_that_lives_again_can_still_be_undone() -> None:
+    load("{key: a, tasks: [{key: t}]}")
+    acts.cancel(node_id=node("a").id, caller=LEAD, reason="no")
+    load("{key: a, tasks: [{key: t}, {key: u}]}")
+    settle("a/u")
+    assert states() == {"a": "done", "a/t": "cancelled", "a/u": "done"}
+    editing.reopen(node_id=node("a").id, caller=LEAD, reason="yes after all")
+    assert states() == {"a": "running", "a/t": "ready", "a/u": "done"}
+    assert audit() == []
+
+
+def test_dependents_that_regress_in_the_same_import_are_listed_as_what_they_are_now() -> None:
+    load("{key: a, tasks: [{key: t}]}", "{key: b, needs: [a], tasks: [{key: v}]}", "{key: c, needs: [b]}")
+    settle("a/t")
+    settle("b/v")
+    settle("c")
+    result = load(
+        "{key: a, tasks: [{key: t}, {key: u}]}",
+        "{key: b, needs: [a], tasks: [{key: v}, {key: w}]}",
+        "{key: c, needs: [b]}",
+    )
+    assert states() == {
+        "a": "running", "a/t": "done", "a/u": "ready", "b": "running", "b/v": "done", "b/w": "pending", "c": "done"
+    }  # fmt: skip
+    brief = result.brief()
+    assert brief["running_dependents"] == [node("b").id]
+    assert {*brief["settled_dependents"]} == {node("b/v").id, node("c").id}
+    of_a, of_b = Event.objects.filter(type="node.reopened").order_by("seq")
+    assert of_a.data["running_dependents"] == [node("b").id]
+    assert of_a.data["settled_dependents"] == [node("b/v").id]
+    assert of_b.data["settled_dependents"] == [node("c").id]
+
+
+def test_what_settles_by_this_prune_is_no_settled_dependent() -> None:
+    load("{key: a, tasks: [{key: t}]}", "{key: b, needs: [a]}")
+    settle("a/t")
+    result = load("{key: a, tasks: [{key: t}, {key: u}]}", prune=True)
+    assert states() == {"a": "running", "a/t": "done", "a/u": "ready", "b": "cancelled"}
+    assert result.brief()["settled_dependents"] == []
 
 
 def test_a_leaf_that_was_claimed_once_runs_as_a_container() -> None:
