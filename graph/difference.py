@@ -70,7 +70,26 @@ class Difference:
 def compare(plan: PlanFile, standing: Standing, outlook: Outlook) -> Difference:
     """What importing `plan` over `standing` changes. Raises PlanInvalid; `graph.conflicts` finds the conflicts."""
     faults = Faults()
-    _check_places(plan, standing, outlook, faults)
+    _check_places(plan, standing, faults)
+    difference = _differ(plan, standing, outlook)
+    if standing.nodes and not difference.nothing:
+        _check_walk(standing, outlook, difference, faults)
+    faults.raise_any()
+    return difference
+
+
+def add_faults(plan: PlanFile, whole: bool, faults: Faults, standing: Standing, *, prune: bool) -> None:
+    """What else is wrong with a file that has faults, held against the plan as it stands.
+
+    Where some of the file could not be made out nobody knows how the plan would stand: no cycle is looked for then.
+    """
+    _check_places(plan, standing, faults)
+    if whole:
+        outlook = Outlook.of(plan, standing, prune=prune)
+        _check_walk(standing, outlook, _differ(plan, standing, outlook), faults)
+
+
+def _differ(plan: PlanFile, standing: Standing, outlook: Outlook) -> Difference:
     difference = Difference(
         added=outlook.added,
         pruned=[*outlook.pruned.values()],
@@ -88,13 +107,10 @@ def compare(plan: PlanFile, standing: Standing, outlook: Outlook) -> Difference:
         wanted[edge.dependent][edge.dependency] = edge
     _compare_edges(wanted, standing, outlook, difference)
     _compare_texts(plan, wanted, standing, outlook, difference)
-    if standing.nodes and not difference.nothing:
-        _check_walk(standing, outlook, difference, faults)
-    faults.raise_any()
     return difference
 
 
-def _check_places(plan: PlanFile, standing: Standing, outlook: Outlook, faults: Faults) -> None:
+def _check_places(plan: PlanFile, standing: Standing, faults: Faults) -> None:
     """Nodes keep their parents, and keys differ by more than case from those that the file no longer has, too."""
     folded = {_folded(key): key for key in standing.nodes}
     for node in plan.nodes:

@@ -6,15 +6,18 @@ an objective that settles by prune may have a run to close, and the graph knows 
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from django.conf import settings
 
 from graph import clock, lanes, sql, transaction
 from graph.conflicts import refuse_conflicts
-from graph.difference import Change, Difference, compare
+from graph.difference import Change, Difference, add_faults, compare
 from graph.ids import new_id
 from graph.outlook import Outlook
+from graph.plan_faults import Faults
+from graph.plan_file import Format, read_plan
 from graph.plan_types import Limits, PlanFile
 from graph.progress import UNSEEN, Progress
 from graph.standing import Standing, read_standing
@@ -93,6 +96,21 @@ def configured_limits() -> Limits:
         depth=settings.PLAN_MAX_DEPTH,
         local_roots=tuple(str(root) for root in settings.CLONE_LOCAL_ROOTS),
     )
+
+
+def read_file(data: bytes, form: Format, *, prune: bool, progress: Progress = UNSEEN) -> PlanFile:
+    """A plan file as `apply_plan` takes it, under the operator's limits. Raises PlanInvalid.
+
+    A file with faults is held against the plan of its name, too: one answer names them all.
+    """
+    return read_plan(data, form, configured_limits(), progress, against=partial(_held_against_the_plan, prune=prune))
+
+
+def _held_against_the_plan(plan: PlanFile, whole: bool, faults: Faults, *, prune: bool) -> None:
+    with transaction.snapshot():
+        found = sql.fetch("SELECT id FROM graph_plan WHERE name = %s", [plan.name])
+        if found:
+            add_faults(plan, whole, faults, read_standing(found[0][0]), prune=prune)
 
 
 def apply_plan(

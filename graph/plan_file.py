@@ -9,7 +9,7 @@ from typing import Final
 from graph import plan_json, plan_yaml
 from graph.plan_faults import Faults
 from graph.plan_reader import PlanReader
-from graph.plan_resolve import resolve
+from graph.plan_resolve import Against, resolve
 from graph.plan_types import Limits, PlanFile
 from graph.progress import UNSEEN, Progress
 
@@ -37,8 +37,14 @@ def guess_format(data: bytes) -> Format:
     return Format.JSON if start[:1] == b"{" and start[1:].lstrip(b" \t\r\n")[:1] in (b'"', b"}") else Format.YAML
 
 
-def read_plan(data: bytes, form: Format, limits: Limits, progress: Progress = UNSEEN) -> PlanFile:
-    """Raises PlanInvalid, whose `faults` are all that is wrong: {code, path, line, message, nearest} each."""
+def read_plan(
+    data: bytes, form: Format, limits: Limits, progress: Progress = UNSEEN, against: Against | None = None
+) -> PlanFile:
+    """Raises PlanInvalid, whose `faults` are all that is wrong: {code, path, line, message, nearest} each.
+
+    A file with faults is handed on to `against` as far as it could be made out, so that one answer names those, too,
+    that only what stands already shows.
+    """
     faults = Faults()
     if len(data) > limits.bytes:
         faults.stop("over_limit", "", None, f"The file has {len(data):,} bytes, {limits.bytes:,} at most.")
@@ -50,4 +56,4 @@ def read_plan(data: bytes, form: Format, limits: Limits, progress: Progress = UN
         faults.stop("not_utf8", "", line, f"The file is not UTF-8: {error.reason}.")
     tokens = plan_json.tokens(text, faults) if form is Format.JSON else plan_yaml.tokens(data, faults)
     shown = progress.over(tokens, "lines read", data.count(b"\n"), lambda token: token.line)
-    return resolve(PlanReader(iter(shown), faults, limits).plan(), faults)
+    return resolve(PlanReader(iter(shown), faults, limits).plan(), faults, against)

@@ -11,21 +11,33 @@ from graph.topology import CycleFound, describe, walk
 Place = tuple[str, int | None]
 """A path in the file and its line."""
 
+Against = Callable[[PlanFile, bool, Faults], None]
+"""Finds further faults in what could be made out of a file with faults; the flag says whether all of it could."""
 
-def resolve(draft: DraftPlan, faults: Faults) -> PlanFile:
-    """The frozen plan. Raises PlanInvalid with every fault, those found earlier included."""
+
+def resolve(draft: DraftPlan, faults: Faults, against: Against | None = None) -> PlanFile:
+    """The frozen plan. Raises PlanInvalid with every fault, those found earlier and those `against` finds included."""
     keys = _Keys(draft.nodes, faults)
     warnings: list[Fault] = []
     needs = {(node.place, on): need for node in draft.nodes for on, need in _needs(node, keys, faults, warnings)}
+    whole = all(keys.sound)
     try:
         walk([(node.place, node.parent) for node in draft.nodes], [*needs])
     except CycleFound as found:
+        whole = False
         add_cycles(found, keys.full.__getitem__, {pair: (need.path, need.line) for pair, need in needs.items()}, faults)
+    full, sound = keys.full, keys.sound
+    nodes = tuple(_node(node, full) for node in draft.nodes if sound[node.place])
+    edges = (
+        PlanEdge(full[node], full[on], need.waived, need.path, need.line)
+        for (node, on), need in needs.items()
+        if sound[node] and sound[on]
+    )
+    plan = PlanFile(draft.name, nodes, tuple(edges), tuple(warnings))
+    if faults and against:
+        against(plan, whole, faults)
     faults.raise_any()
-    full = keys.full
-    nodes = tuple(_node(node, full) for node in draft.nodes)
-    edges = (PlanEdge(full[node], full[on], need.waived, need.path, need.line) for (node, on), need in needs.items())
-    return PlanFile(draft.name, nodes, tuple(edges), tuple(warnings))
+    return plan
 
 
 def add_cycles(
@@ -63,6 +75,8 @@ class _Keys:
     def __init__(self, nodes: list[DraftNode], faults: Faults) -> None:
         self.full: list[str] = []
         """The full key of each node, by its place; one with a fault is fit to be shown."""
+        self.sound: list[bool] = []
+        """Whether that key and those above it are right, by place."""
         self._objectives: dict[str, int] = {}
         self._tasks: dict[int, dict[str, int]] = {}
         self._alike: dict[str, str] = {}
@@ -73,10 +87,13 @@ class _Keys:
             lane = None if node.parent is None else node.objective
             shown = node.key if node.key and is_key(node.key) else quoted(node.key or "")
             self.full.append(shown if lane is None else f"{self.full[lane]}/{shown}")
+            above = node.parent is None or self.sound[node.parent]
+            self.sound.append(above and node.key is not None and is_key(node.key))
             if node.key is None:
                 continue
             first = folded.setdefault((lane, node.key.casefold()), node)
             if first is not node:
+                self.sound[node.place] = False
                 self._duplicate(node, first)
             elif lane is None:
                 self._objectives[node.key] = node.place

@@ -3,10 +3,9 @@
 from typing import Any
 
 from graph.errors import PlanConflict, PlanInvalid
-from graph.importing import ImportResult
+from graph.importing import ImportResult, read_file
 from graph.models import Edge, Event, Node
-from graph.plan_file import Format, read_plan
-from graph.plan_types import Limits
+from graph.plan_file import Format
 from leases.acts import import_plan
 from leases.audit import audit
 from leases.claim import Grant, claim
@@ -21,7 +20,7 @@ def document(*objectives: str) -> str:
 
 def load(*objectives: str, prune: bool = False, dry_run: bool = False) -> ImportResult:
     """Import a plan of these objectives; everything that always holds must hold afterwards."""
-    plan = read_plan(document(*objectives).encode(), Format.YAML, Limits())
+    plan = read_file(document(*objectives).encode(), Format.YAML, prune=prune)
     result = import_plan(plan=plan, caller=LEAD, prune=prune, dry_run=dry_run)
     assert audit() == []
     return result

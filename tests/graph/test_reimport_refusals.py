@@ -59,6 +59,36 @@ def test_prune_takes_a_cycle_away() -> None:
     assert needs() == {("b", "a")}
 
 
+def test_faults_of_the_file_hide_none_of_those_against_the_plan() -> None:
+    load("{key: a, tasks: [{key: t}, {key: u, needs: [b]}]}", "{key: b}")
+    assert faults_of("{key: a, needs: [nobody], tasks: [{key: T}]}", "{key: b, needs: [a], color: red}") == [
+        ("unknown_key", "objectives[0].needs[0]", 3),
+        ("duplicate_key", "objectives[0].tasks[0].key", 3),
+        ("unknown_field", "objectives[1].color", 4),
+        ("cycle", "objectives[1].needs[0]", 4),
+    ]
+
+
+def test_a_file_that_cannot_be_made_out_whole_is_held_against_the_plan_as_far_as_it_can() -> None:
+    load("{key: a, tasks: [{key: t}, {key: u, needs: [b]}]}", "{key: b}")
+    faults = faults_of(
+        "{key: a, tasks: [{key: u, tasks: [{key: t}]}, {key: '?'}, {key: u}]}", "{key: b, needs: [a, '?']}"
+    )
+    assert faults == [
+        ("bad_key", "objectives[0].tasks[1].key", 3),
+        ("duplicate_key", "objectives[0].tasks[2].key", 3),
+        ("moved", "objectives[0].tasks[0].tasks[0]", 3),
+        ("unknown_key", "objectives[1].needs[1]", 4),
+    ]  # whether b waits for itself depends on what '?' was to be
+
+
+def test_prune_takes_a_cycle_away_from_a_file_with_faults_too() -> None:
+    load("{key: a, tasks: [{key: t}, {key: u, needs: [b]}]}", "{key: b}")
+    lines = ("{key: a, tasks: [{key: t}]}", "{key: b, needs: [a, nobody]}")
+    assert [code for code, _, _ in faults_of(*lines)] == ["unknown_key", "cycle"]
+    assert [code for code, _, _ in faults_of(*lines, prune=True)] == ["unknown_key"]
+
+
 def test_faults_come_before_conflicts() -> None:
     load("{key: a, tasks: [{key: t}, {key: u}]}", "{key: b}")
     take("b")

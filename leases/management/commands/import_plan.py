@@ -11,9 +11,9 @@ from tqdm import tqdm
 
 from graph.actors import operator
 from graph.errors import Refusal
-from graph.importing import configured_limits
+from graph.importing import read_file
 from graph.plan_faults import Fault
-from graph.plan_file import Format, guess_format, read_plan
+from graph.plan_file import Format, guess_format
 from graph.progress import UNSEEN, Progress, Row
 from graph.reporting import lines
 from leases.acts import import_plan
@@ -47,9 +47,10 @@ class Command(BaseCommand):
         data = _read(options["file"])
         progress = Bars() if sys.stderr.isatty() and not options["json"] else UNSEEN
         try:
-            plan = read_plan(data, _format(options["file"], data), configured_limits(), progress)
+            prune = options["prune"]
+            plan = read_file(data, _format(options["file"], data), prune=prune, progress=progress)
             result = import_plan(
-                plan=plan, caller=operator(), dry_run=options["dry_run"], prune=options["prune"], progress=progress
+                plan=plan, caller=operator(), dry_run=options["dry_run"], prune=prune, progress=progress
             )
         except Refusal as refusal:
             for line in _refusal(refusal, as_json=options["json"]):

@@ -8,8 +8,8 @@ from rest_framework.request import Request
 
 from graph import queries
 from graph.errors import NotFound, PlanConflict, PlanInvalid
-from graph.importing import configured_limits
-from graph.plan_file import CONTENT_TYPES, Format, read_plan
+from graph.importing import read_file
+from graph.plan_file import CONTENT_TYPES, Format
 from graph.plan_types import PlanFile
 from leases.acts import import_plan
 from tasksite.api.authentication import caller_of
@@ -72,7 +72,7 @@ class PlanList(ApiView):
         if form is None:
             raise UnsupportedMediaType(f"A plan is {', '.join(CONTENT_TYPES)}.")
         body = _plan_bytes(request)
-        upload = _Upload(body, form)
+        upload = _Upload(body, form, prune=self.params.get("prune", False))
 
         def work() -> Answered:
             result = import_plan(plan=upload.plan(), caller=caller_of(request), **self.params)
@@ -84,17 +84,17 @@ class PlanList(ApiView):
 class _Upload:
     """A plan file that is read before the transaction and kept for it, should it have to run twice."""
 
-    def __init__(self, body: bytes, form: Format) -> None:
-        self.body, self.form = body, form
+    def __init__(self, body: bytes, form: Format, *, prune: bool) -> None:
+        self.body, self.form, self.prune = body, form, prune
         self.found: PlanFile | None = None
 
     def read(self) -> None:
-        self.found = read_plan(self.body, self.form, configured_limits())
+        self.found = read_file(self.body, self.form, prune=self.prune)
 
     def plan(self) -> PlanFile:
         if self.found is None:
             self.read()
-        assert self.found is not None, "read_plan returns a plan or raises"
+        assert self.found is not None, "read_file returns a plan or raises"
         return self.found
 
 
