@@ -84,7 +84,7 @@ async def _watch(client: httpx.AsyncClient, counts: Any) -> None:
             async for line in stream.aiter_lines():
                 if not line.startswith("data: "):
                     continue
-                answer = await client.get("/", headers={"HX-Request": "true", "If-None-Match": etag})
+                answer = await client.get("/", headers={"HX-Request": "true", "If-None-Match": etag, "Told": line[6:]})
                 etag = answer.headers["ETag"]
                 with counts.get_lock():
                     counts[0] += 1

@@ -26,7 +26,10 @@ from tasksite.dashboard.revision import Revision
 AGE_STEP: Final = 10_000_000
 """Microseconds that an age on a page may lag for those without scripts; the script lets ages grow by themselves."""
 KEPT_S: Final = 60
+TOLD: Final = "Told"
+"""The header by which a page says which revision it was told of (`tasksite.dashboard.watch`)."""
 
+_reading: Final = threading.Lock()
 _rendering: Final = threading.Lock()
 
 
@@ -48,7 +51,7 @@ def answer(request: HttpRequest, page: Page, **about: Hashable) -> HttpResponse:
 
     `about` is handed to the page's `read`; whoever asks about the same at the same revision gets the same part.
     """
-    stand = revision.read(clock.read())
+    stand = _stand(request, clock.read())
     lead = is_lead(request.user)
     etag = stand.etag("lead" if lead else "sees")
     if is_fragment(request) and request.headers.get("If-None-Match") == etag:
@@ -63,6 +66,22 @@ def answer(request: HttpRequest, page: Page, **about: Hashable) -> HttpResponse:
     if is_fragment(request):
         return _finished(render(request, "partials/live.html", context), etag)
     return _finished(render(request, page.whole, context))
+
+
+def _stand(request: HttpRequest, now: int) -> Revision:
+    """The revision to show. All pages that were told of the same one ask at once, and while workers are busy each
+    would read another: they get the one that the first of them read.
+    """
+    told = request.headers.get(TOLD, "")
+    if not told:
+        return revision.read(now)
+    key = f"told:{hashlib.sha256(told.encode()).hexdigest()}"
+    with _reading:
+        text = cache.get(key)
+        if text is None:
+            text = revision.read(now).text
+            cache.set(key, text, KEPT_S)
+    return Revision(str(text), now)
 
 
 def _part(page: Page, stand: Revision, lead: bool, about: Mapping[str, Hashable]) -> SafeString:

@@ -22,7 +22,7 @@ log: Final = logging.getLogger(__name__)
 
 LOOK_S: Final = 0.3
 """Seconds between two looks while all is quiet."""
-BUSY_S: Final = 0.7
+BUSY_S: Final = 0.5
 """Seconds from telling of a change to the next look: every page asks once for each, however much happens."""
 STILL_S: Final = 15.0
 """Seconds between two signs of life: a reader that has gone is noticed by them."""

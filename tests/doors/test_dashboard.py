@@ -371,3 +371,18 @@ def test_a_node_has_a_page_that_says_what_it_waits_for(lead: Client) -> None:
     shown = lead.get(f"/nodes/{nodes['a/two']}/").content.decode()
     assert f'waits for <a class="key" href="/nodes/{nodes["a/one"]}/">a/one</a>' in shown
     assert lead.get("/nodes/01ARZ3NDEKTSV4RRFFQ69G5FAV/").status_code == 404
+
+
+def test_all_who_were_told_of_the_same_change_get_the_same_page(lead: Client) -> None:
+    def asked(person: Client, **headers: str) -> str:
+        return person.get("/", headers={**HTMX, **headers}).content.decode()
+
+    other = Client()
+    other.force_login(User.objects.create_user("bob", password="pw", is_staff=True))
+    make_plan({"a": {}})
+    first = asked(lead, Told="some revision")
+    make_plan({"b": {}}, name="later")
+    assert "later" not in first
+    assert "later" not in asked(other, Told="some revision")
+    assert "later" in asked(other, Told="the next one")
+    assert "later" in asked(lead)

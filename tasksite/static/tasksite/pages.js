@@ -45,6 +45,7 @@
   const WATCH = "/watch/";
   const AGAIN_MS = 30000;
   let stream = null;
+  let told = ""; // the revision that it spoke of last: who was told the same is answered the same
   let heard = true; // whether the last answer came
   const pushed = () => heard && stream?.readyState === EventSource.OPEN;
   const tell = (name) => document.body.dispatchEvent(new Event(name));
@@ -52,7 +53,8 @@
     if (document.hidden || stream || !document.getElementById(POLL)) return;
     stream = new EventSource(WATCH);
     stream.addEventListener("revision", (event) => {
-      if (document.getElementById(POLL)?.dataset.revision !== event.data) tell("changed");
+      told = event.data;
+      if (document.getElementById(POLL)?.dataset.revision !== told) tell("changed");
     });
     stream.addEventListener("error", () => {
       if (stream?.readyState !== EventSource.CLOSED) return; // the browser tries again by itself
@@ -72,6 +74,10 @@
   document.addEventListener("htmx:beforeRequest", (event) => {
     const isPoll = !event.detail.requestConfig.triggeringEvent;
     if (event.target.id === POLL && (document.hidden || (isPoll && pushed()))) event.preventDefault();
+  });
+
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (event.target.id === POLL && event.detail.triggeringEvent?.type === "changed") event.detail.headers.Told = told;
   });
 
   const answered = (isSo) => { heard = isSo; offline(!isSo); };
