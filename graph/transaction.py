@@ -20,6 +20,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 TRIES: Final = 8
+"""Of a transaction that the database itself undoes."""
+PATIENCE_S: Final = 20.0
+"""Seconds that a service runs again where a rival was ahead: each time one of them got on, so it is no fault."""
 _PASSING: Final = frozenset({"40P01", "40001", "55P03"})
 """PostgreSQL's deadlock, serialization failure and lock timeout: rolled back for certain, safe to run again."""
 
@@ -63,7 +66,8 @@ def entry(service: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         if inside():
             return service(*args, **kwargs)
-        for round_ in range(TRIES):
+        undone, until = 0, time.monotonic() + PATIENCE_S
+        while undone < TRIES and time.monotonic() < until:
             try:
                 return _once(lambda: service(*args, **kwargs))
             except Again:
@@ -71,7 +75,8 @@ def entry(service: Callable[P, R]) -> Callable[P, R]:
             except (OperationalError, InterfaceError) as error:
                 if getattr(error.__cause__, "sqlstate", None) not in _PASSING:
                     raise Busy() from error
-            time.sleep(random.uniform(0, 0.004) * (1 << round_))
+                undone += 1
+            time.sleep(random.uniform(0, 0.004) * (1 << undone))
         raise Busy()
 
     return run

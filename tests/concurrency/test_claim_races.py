@@ -9,7 +9,7 @@ from graph.models import Event
 from leases.audit import audit
 from leases.models import Lease, Role
 from leases.tokens import create_token
-from tests.builders import make_plan, make_worker
+from tests.builders import Tree, make_plan, make_worker
 from tests.concurrency.crew import Call, crew
 from tests.processes import serve
 
@@ -54,6 +54,17 @@ def test_claim_next_gives_each_free_lane_to_one(tmp_path: Path, lanes: int) -> N
     assert Counter(status for status, _ in got) == Counter({201: lanes, 204: PROCESSES - lanes})
     granted = [body["node"]["full_key"] for status, body in got if status == 201]
     assert sorted(granted) == [f"lane-{i:02}/first" for i in range(lanes)]
+    assert audit() == []
+
+
+def test_workers_who_race_through_a_whole_plan_never_fail_each_other(tmp_path: Path) -> None:
+    tasks: dict[str, Tree] = {f"task-{i:02}": {} for i in range(15)}
+    make_plan({f"lane-{i:02}": {"tasks": tasks} for i in range(40)})
+    with serve(tmp_path, "--web-processes", "2") as server, crew(16, tmp_path, django=False) as crowd:
+        answers = crowd.run(*[[over_http("drain", url=server.url, token=mine)] for mine in tokens()[:16]])
+    statuses: Counter[int] = sum((answer.value for mine in answers for answer in mine), Counter())
+    assert statuses.pop(204) >= 16
+    assert statuses == {201: 600, 200: 600}
     assert audit() == []
 
 
