@@ -1,10 +1,10 @@
 """Appending events: one row per change, in the transaction that makes it."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from graph import bulk, sql, transaction
+from graph.fields import json_text
 from graph.rows import NodeRow
 
 STATE_EVENTS: Final = frozenset(
@@ -67,4 +67,4 @@ def stream(drafts: Iterable[Draft], *, actor: str, now: int) -> None:
 def row(draft: Draft, *, actor: str, now: int) -> Iterator[Any]:
     """The values of one event, in the order of the columns."""
     yield from (draft.type, now, actor, *draft[1:8])
-    yield json.dumps(draft.data, ensure_ascii=False, separators=(",", ":"))
+    yield json_text(draft.data)

@@ -1,5 +1,6 @@
 """Column types that order and compare alike on SQLite and PostgreSQL."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,11 @@ from graph.ids import LENGTH
 if TYPE_CHECKING:
     Text = models.CharField[str, str]
     Integer = models.BigIntegerField[Any, Any]
+    Json = models.TextField[Any, Any]
 else:
     Text = models.CharField
     Integer = models.BigIntegerField
+    Json = models.TextField
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -34,6 +37,11 @@ def iso(micros: int) -> str:
     return from_micros(micros).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
+def json_text(value: Any) -> str:
+    """As JSON is stored: without spaces, in the order given, every character itself."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 class BytewiseField(Text):
     """Text compared by its bytes: SQLite does so by itself, PostgreSQL when its collation is C."""
 
@@ -50,6 +58,24 @@ class Ulid(BytewiseField):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs["max_length"] = LENGTH
         super().__init__(*args, **kwargs)
+
+
+class JsonText(Json):
+    """JSON, stored as the text that came.
+
+    PostgreSQL's own type reorders objects and writes `1e308` out with all its zeros; nothing here searches in it.
+    """
+
+    description = "JSON text"
+
+    def from_db_value(self, value: str | None, *_: object) -> Any:
+        return None if value is None else json.loads(value)
+
+    def get_prep_value(self, value: Any) -> str | None:
+        return None if value is None else json_text(value)
+
+    def value_to_string(self, obj: models.Model) -> str:
+        return json_text(self.value_from_object(obj))
 
 
 class InstantField(Integer):

@@ -2,6 +2,7 @@
 
 import string
 from typing import Any, Final
+from unicodedata import normalize
 
 from django.db import connection
 
@@ -14,19 +15,19 @@ def narrowed(*, plan: str | None = None, objective: str | None = None, q: str | 
     """Conditions on the node `n` (each starts with AND), and their parameters.
 
     `plan` is an id or a name, `objective` an id. `q` looks in full keys and titles and folds ASCII case alone, so
-    that both databases find the same.
+    that both databases find the same. What is looked for is brought to NFC, as all that is stored.
     """
     where, params = "", []
     if plan is not None:
         where += """ AND n.plan_id = coalesce(
             (SELECT id FROM graph_plan WHERE id = %s), (SELECT id FROM graph_plan WHERE name = %s))"""
-        params += [ids.parse(plan) or "", plan]
+        params += [ids.parse(plan) or "", normalize("NFC", plan)]
     if objective is not None:
         where += " AND n.objective_id = %s"
         params.append(ids.parse(objective) or "")
     if q:
         where += f" AND ({_holds('n.full_key')} OR {_holds('n.title')})"
-        params += [q.translate(_FOLD)] * 2
+        params += [normalize("NFC", q).translate(_FOLD)] * 2
     return where, params
 
 

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
 
-from graph.fields import BytewiseField, InstantField, Ulid
+from graph.fields import BytewiseField, InstantField, JsonText, Ulid
 from graph.states import State
 
 
@@ -123,7 +123,7 @@ class Event(models.Model):
     run = Ulid(blank=True, default="")
     attempt = Ulid(blank=True, default="")
     reason = models.TextField(blank=True, default="")
-    data = models.JSONField(default=dict)
+    data = JsonText(default=dict)
 
     class Meta:
         indexes: ClassVar = [

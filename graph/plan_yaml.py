@@ -24,7 +24,7 @@ _KINDS: Final = {
     "tag:yaml.org,2002:merge": MERGE,
 }
 
-_TAG_DIRECTIVE: Final = re.compile(rb"(?:\A|[\n\r\x85\xa8\xa9])%TAG")
+_TAG_DIRECTIVE: Final = re.compile(rb"(?:\A|[\n\r]|\xc2\x85|\xe2\x80[\xa8\xa9])%TAG")
 """At the start of a line, however lines end. libyaml takes quadratic time over many of them."""
 
 

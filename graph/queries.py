@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+from unicodedata import normalize
 
 from graph import ids, readiness, sql
 from graph.errors import NotFound
@@ -72,8 +73,8 @@ def _found(plan_id: str) -> tuple[Any, ...]:
 
 def plan_id(name_or_id: str) -> str | None:
     """The id of the plan that is meant, if there is one; an id goes before a name."""
-    found = ids.parse(name_or_id) or ""
-    rows = sql.fetch("SELECT id FROM graph_plan WHERE id = %s OR name = %s", [found, name_or_id])
+    found, name = ids.parse(name_or_id) or "", normalize("NFC", name_or_id)
+    rows = sql.fetch("SELECT id FROM graph_plan WHERE id = %s OR name = %s", [found, name])
     return max((row[0] for row in rows), key=lambda each: each == found, default=None)
 
 

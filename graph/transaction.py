@@ -23,8 +23,8 @@ TRIES: Final = 8
 """Of a transaction that the database itself undoes."""
 PATIENCE_S: Final = 20.0
 """Seconds that a service runs again where a rival was ahead: each time one of them got on, so it is no fault."""
-_PASSING: Final = frozenset({"40P01", "40001", "55P03"})
-"""PostgreSQL's deadlock, serialization failure and lock timeout: rolled back for certain, safe to run again."""
+_PASSING: Final = frozenset({"40P01", "40001"})
+"""PostgreSQL's deadlock and serialization failure: rolled back for certain, safe to run again."""
 
 
 class Again(Exception):

@@ -194,20 +194,25 @@ def _ripple(effect: Effect) -> None:
 
 
 def _mark_reopened(regressed: Sequence[str], effect: Effect) -> None:
-    """Mark the edges of dependents that, or something below which, do not wait: what they went on is open again."""
+    """Mark the edges of dependents that, or something below which, do not wait: what they went on is open again.
+
+    Under a waiver the mark is not shown, and is there when the waiver is taken away.
+    """
     named, params = sql.among(regressed)
-    needing = f"FROM graph_edge WHERE NOT waived AND dependency_id IN ({named})"
     sql.execute(
         f"""WITH RECURSIVE below(root, id, state) AS (
-            SELECT n.id, n.id, n.state FROM graph_node n WHERE n.id IN (SELECT dependent_id {needing})
+            SELECT n.id, n.id, n.state FROM graph_node n WHERE n.id IN (
+                SELECT dependent_id FROM graph_edge WHERE dependency_id IN ({named}))
             UNION ALL
             SELECT below.root, n.id, n.state FROM below JOIN graph_node n ON n.parent_id = below.id)
-        UPDATE graph_edge SET reopened = NOT waived AND dependent_id IN (
+        UPDATE graph_edge SET reopened = dependent_id IN (
             SELECT root FROM below WHERE state NOT IN ('pending', 'ready'))
         WHERE dependency_id IN ({named})""",
         [*params, *params],
     )
-    running, settled = beyond_waiting(f"SELECT dependent_id {needing}", params)
+    running, settled = beyond_waiting(
+        f"SELECT dependent_id FROM graph_edge WHERE NOT waived AND dependency_id IN ({named})", params
+    )
     effect.running_dependents = running
     effect.settled_dependents = [node_id for node_id in settled if not effect.settles(node_id)]
 

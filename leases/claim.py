@@ -257,7 +257,7 @@ def _left(state: str, summary: str | None, result: Any) -> tuple[str | None, Any
     """The words of the run that settled it; a node that is open again has none that count."""
     if state not in SETTLED or summary is None:
         return None, None
-    return summary, json.loads(result) if isinstance(result, str) else result
+    return summary, None if result is None else json.loads(result)
 
 
 def _clone(chain: Chain, generation: int) -> Clone:

@@ -66,7 +66,7 @@ class RunRow:
             "closed_at": None if self.closed_at is None else iso(self.closed_at),
             "outcome": self.outcome or None,
             "summary": self.summary,
-            "result": json.loads(self.result) if isinstance(self.result, str) else self.result,
+            "result": None if self.result is None else json.loads(self.result),
             "attempts": [attempt.brief() for attempt in self.attempts],
         }
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
-from graph.fields import BytewiseField, InstantField, Ulid
+from graph.fields import BytewiseField, InstantField, JsonText, Ulid
 from graph.models import Node
 
 
@@ -133,7 +133,7 @@ class Run(models.Model):
     closed_at = InstantField(null=True, blank=True)
     outcome = models.CharField(max_length=9, blank=True, default=RunOutcome.ACTIVE.value)
     summary = models.TextField(blank=True, default="")
-    result = models.JSONField(null=True, blank=True)
+    result = JsonText(null=True, blank=True)
 
     class Meta:
         constraints: ClassVar = [

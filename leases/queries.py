@@ -1,5 +1,6 @@
 """Reads that join who works with what there is to do: lists of nodes and of leases, the status."""
 
+import shlex
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -184,7 +185,7 @@ def act(lease: LeaseRow) -> dict[str, str]:
     return {
         "verb": "abandon",
         "node": lease.subject_id,
-        "command": f"manage.py abandon {lease.plan_name} {lease.full_key} --reason TEXT",
+        "command": f"manage.py abandon --reason TEXT -- {shlex.quote(lease.plan_name)} {lease.full_key}",
     }
 
 

@@ -1,12 +1,12 @@
 """Opening and closing runs, attempts and leases; each step returns the events it is owed."""
 
-import json
 from collections.abc import Collection
 from typing import Any
 
 from graph import events
 from graph import sql as graph_sql
 from graph.events import Draft, of_node
+from graph.fields import json_text
 from graph.ids import new_id
 from graph.rows import NodeRow
 from graph.transaction import LostRace, expect
@@ -30,7 +30,7 @@ def close_attempt(
 def close_run(
     node: NodeRow, run_id: str, outcome: RunOutcome, now: int, *, summary: str = "", result: Any = None
 ) -> Draft:
-    stored = None if result is None else json.dumps(result, ensure_ascii=False, separators=(",", ":"))
+    stored = None if result is None else json_text(result)
     expect(graph_sql.execute(sql.CLOSE_RUN, [now, outcome, summary, stored, run_id]), 1, "runs")
     data: dict[str, Any] = {"outcome": outcome, "summary": summary, "result": result}
     return of_node("run.closed", node, run=run_id, data=data)

@@ -75,8 +75,7 @@ def leases() -> Iterator[tuple[str, LeaseRecord, int]]:
 def runs() -> Iterator[tuple[str, RunRecord]]:
     for row in _rows(_RUNS):
         run_id, node, lease = _shared(*row[:3])
-        result = json.loads(row[7]) if isinstance(row[7], str) else row[7]
-        yield run_id, RunRecord(*[node, lease, *row[3:7], result])
+        yield run_id, RunRecord(*[node, lease, *row[3:7], row[7] and json.loads(row[7])])
 
 
 def attempts() -> Iterator[tuple[str, AttemptRecord]]:
@@ -87,5 +86,4 @@ def attempts() -> Iterator[tuple[str, AttemptRecord]]:
 
 def events() -> Iterator[Happening]:
     for row in _rows(_EVENTS, 0):
-        data = json.loads(row[10]) if isinstance(row[10], str) else row[10]
-        yield Happening(*[*row[:3], *_shared(*row[3:9]), row[9], data])
+        yield Happening(*[*row[:3], *_shared(*row[3:9]), row[9], json.loads(row[10])])

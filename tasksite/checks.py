@@ -27,7 +27,7 @@ def _sqlite(connection: BaseDatabaseWrapper) -> list[CheckMessage]:
     expected = {
         "journal_mode": "wal",
         "synchronous": SYNCHRONOUS[settings.SQLITE_SYNCHRONOUS],
-        "busy_timeout": settings.SQLITE_TIMEOUT_S * 1000,
+        "busy_timeout": settings.LOCK_TIMEOUT_S * 1000,
         "foreign_keys": 1,
     }
     found: list[CheckMessage] = []

@@ -8,6 +8,7 @@ from django.db.models import Count, Min, Q
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import path
 from django.views.decorators.cache import never_cache
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, Metric
@@ -22,6 +23,7 @@ from graph.states import State
 from leases.models import Lease
 
 
+@csrf_exempt
 @never_cache
 @require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
@@ -29,6 +31,7 @@ def healthz(request: HttpRequest) -> HttpResponse:
     return HttpResponse("ok\n", content_type="text/plain")
 
 
+@csrf_exempt
 @never_cache
 @require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
@@ -43,6 +46,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"ready": True})
 
 
+@csrf_exempt
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:

@@ -82,7 +82,8 @@ TEMPLATES = [
 # Database
 
 SQLITE_SYNCHRONOUS = _env.SQLITE_SYNCHRONOUS
-SQLITE_TIMEOUT_S = 20
+LOCK_TIMEOUT_S = 20
+"""How long a statement waits for others' locks; then the answer is 503."""
 
 
 def _sqlite(name: str) -> dict[str, Any]:
@@ -92,7 +93,7 @@ def _sqlite(name: str) -> dict[str, Any]:
         # Opening a file anew for each request costs more than the request.
         "CONN_MAX_AGE": None,
         "OPTIONS": {
-            "timeout": SQLITE_TIMEOUT_S,
+            "timeout": LOCK_TIMEOUT_S,
             # A transaction that begins as a reader fails at once when it comes to write, whatever the timeout.
             "transaction_mode": "IMMEDIATE",
             "init_command": (
@@ -101,6 +102,10 @@ def _sqlite(name: str) -> dict[str, Any]:
             ),
         },
     }
+
+
+# A random read costs little more than the next one on today's disks; the default makes whole reads look cheap.
+_POSTGRESQL = f"-c random_page_cost=1.1 -c lock_timeout={LOCK_TIMEOUT_S}s"
 
 
 def _postgresql(database: Database) -> dict[str, Any]:
@@ -119,8 +124,7 @@ def _postgresql(database: Database) -> dict[str, Any]:
         "PORT": database.port,
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,  # a pooled connection may have died with the database's last restart
-        # A random read costs little more than the next one on today's disks; the default makes whole reads look cheap.
-        "OPTIONS": {"application_name": "tasksite", "options": "-c random_page_cost=1.1", **database.options},
+        "OPTIONS": {"application_name": "tasksite", "options": _POSTGRESQL, **database.options},
     }
 
 
@@ -234,6 +238,8 @@ LOGGING: dict[str, Any] = {
         "django.server": {"handlers": [], "propagate": True},
         # A refusal is a normal answer: no line in the log for each 4xx.
         "django.request": {"handlers": [], "level": "ERROR", "propagate": True},
+        # A request for a host that is not ours is answered 400; whoever sends many fills no log.
+        "django.security.DisallowedHost": {"handlers": [], "level": "CRITICAL", "propagate": False},
         "django-q": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
     },
 }

@@ -101,7 +101,9 @@ def media_type(request: Request) -> str:
 
 
 def announced(request: Request) -> int:
-    """How many bytes the body has, as the client says. Raises LengthRequired."""
+    """How many bytes the body has, as the client says. Raises LengthRequired, UnsupportedMediaType."""
+    if request.META.get("HTTP_CONTENT_ENCODING", "identity").lower() not in ("", "identity"):
+        raise UnsupportedMediaType("The body is taken as it is: no Content-Encoding.")
     length = request.META.get("CONTENT_LENGTH") or ""
     if not length and request.META.get("HTTP_TRANSFER_ENCODING"):
         raise LengthRequired()
@@ -184,6 +186,7 @@ def idempotency_key(request: Request) -> str | None:
     key: str | None = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if key is None:
         return None
-    if not 1 <= len(key) <= 255 or not key.isascii() or not key.isprintable():
-        raise Invalid({"Idempotency-Key": ["must be 1 to 255 printable ASCII characters"]})
+    if not 1 <= len(key) <= 255 or not key.isascii() or not key.isprintable() or "," in key:
+        # Two headers arrive as one with a comma between, and would be a third key.
+        raise Invalid({"Idempotency-Key": ["must be given once: 1 to 255 printable ASCII characters, no comma"]})
     return clean(key)

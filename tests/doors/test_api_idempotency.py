@@ -153,7 +153,7 @@ def test_an_import_is_done_once_and_read_once(lead: Api, db: None, monkeypatch: 
     plan = {"plan": "p", "objectives": [{"key": "one"}]}
     first = lead.post("plans/", plan, key="k")
     assert first.status == 201
-    monkeypatch.setattr("tasksite.api.views.plans.read_plan", None)
+    monkeypatch.setattr("tasksite.api.views.plans.read_file", None)
     again(first, lambda: lead.post("plans/", plan, key="k"))
     assert lead.post("plans/", plan, key="k", prune="true").code == "idempotency_mismatch"
     assert lead.post("plans/", {"plan": "broken"}, key="k").code == "idempotency_mismatch"
@@ -206,3 +206,9 @@ def test_without_the_taking_of_the_key_it_would_be_done_more_than_once(monkeypat
         given = [*pool.map(ask, range(4))]
     assert len({answer.content for answer in given}) > 1
     assert Lease.objects.count() == 4
+
+
+def test_two_keys_are_no_third(worker: Api, ids: dict[str, str]) -> None:
+    answer = worker.post(f"nodes/{ids['one']}/claim/", key="first,second")
+    assert (answer.status, answer.code) == (400, "invalid")
+    assert "given once" in answer.json["errors"]["Idempotency-Key"][0]

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pytest
 
+from graph.models import Node
 from tasksite.api.paging import packed
 from tests.builders import make_plan, states
 from tests.doors.api import Api
@@ -323,3 +324,18 @@ def test_a_wrong_key_is_refused(worker: Api, ids: dict[str, str], key: str) -> N
     answer = worker.post("claims/", {}, key=key)
     assert (answer.status, [*answer.json["errors"]]) == (400, ["Idempotency-Key"])
     assert states(ids)["one"] == "ready"
+
+
+def test_a_name_is_looked_for_as_it_is_stored(worker: Api, db: None) -> None:
+    composed, apart = "caf\u00e9", "cafe\u0301"
+    make_plan({"a": {}}, name=composed)
+    Node.objects.update(title=composed)
+    for query in ({"plan": apart}, {"q": apart}):
+        assert len(worker.get("nodes/", **query).json["results"]) == 1
+    assert worker.get("events/", plan=apart).json["results"]
+    assert worker.post("claims/", {"plan": apart}).status == 201
+
+
+def test_a_body_is_taken_as_it_is(worker: Api, ids: dict[str, str]) -> None:
+    answer = worker.send("POST", f"/api/v1/nodes/{ids['one']}/claim/", b"{}", headers={"Content-Encoding": "gzip"})
+    assert (answer.status, answer.code) == (415, "unsupported_media_type")

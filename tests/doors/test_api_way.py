@@ -1,7 +1,9 @@
 """A task's way through the API, as a worker and a lead see it."""
 
+import json
 from typing import Any
 
+from leases.audit import audit
 from leases.models import Role
 from tests.builders import make_plan
 from tests.doors.api import Answer, Api
@@ -136,3 +138,32 @@ def test_a_lead_may_do_what_a_worker_may_under_the_name_of_its_token(db: None) -
     grant = someone.post("claims/")
     assert someone.get(f"nodes/{ids['one']}/").json["lease"]["holder"] == "night shift"
     assert someone.post(f"nodes/{ids['one']}/report/", {**held(grant), "outcome": "partial"}).status == 200
+
+
+def test_a_reopening_under_a_waiver_is_told_when_the_waiver_is_taken_away(worker: Api, lead: Api) -> None:
+    ids = make_plan(PAY)
+    first = worker.post(f"nodes/{ids['db/tables']}/claim/")
+    worker.post(f"nodes/{ids['db/tables']}/report/", {**held(first), "outcome": "done"})
+    second = worker.post(f"nodes/{ids['api/schema']}/claim/")
+    edge = worker.get(f"nodes/{ids['api/schema']}/").json["needs"][0]["id"]
+    assert lead.post(f"edges/{edge}/waive/", {"reason": "for now"}).status == 200
+    assert lead.post(f"nodes/{ids['db/tables']}/reopen/", {"reason": "x"}).json["running_dependents"] == []
+    beat = f"nodes/{ids['api/schema']}/heartbeat/"
+    assert worker.post(beat, held(second)).json["asks"] == []
+    assert lead.post(f"edges/{edge}/unwaive/", {"reason": "after all"}).status == 200
+    assert worker.post(beat, held(second)).json["asks"] == ["upstream_reopened"]
+
+
+RESULT = {"z": [1e308] * 3, "a": {"é": 0.1, "": None}, "m": -0.0}
+
+
+def test_a_result_comes_out_as_it_went_in(worker: Api) -> None:
+    ids = make_plan({"one": {}, "two": {"needs": ["one"]}})
+    grant = worker.post(f"nodes/{ids['one']}/claim/")
+    worker.post(f"nodes/{ids['one']}/report/", {**held(grant), "outcome": "done", "result": RESULT})
+    (given,) = worker.post(f"nodes/{ids['two']}/claim/").json["inputs"]
+    (run,) = worker.get(f"nodes/{ids['one']}/").json["runs"]
+    told = worker.get("events/", type="run.closed").json["results"][0]["data"]
+    for result in (given["result"], run["result"], told["result"]):
+        assert json.dumps(result) == json.dumps(RESULT)
+    assert audit() == []

@@ -142,3 +142,42 @@ def test_it_gives_up_where_the_web_server_cannot_start(tmp_path: Path) -> None:
     )
     assert refused.returncode == 1
     assert "The web server ended with exit code 1 before it was ready." in refused.stderr
+
+
+def test_clients_that_send_slowly_hold_up_nobody(server: Server) -> None:
+    slow = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(20)]
+    try:
+        for connection in slow:
+            connection.sendall(
+                b"POST /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n"
+                b"Content-Type: application/x-www-form-urlencoded\r\nCookie: csrftoken=" + b"a" * 32 + b"\r\n\r\nhalf"
+            )
+        assert httpx.get(f"{server.url}healthz", timeout=LONG_S, trust_env=False).status_code == 200
+        assert httpx.post(f"{server.url}login/", timeout=LONG_S, trust_env=False).status_code == 403
+    finally:
+        for connection in slow:
+            connection.close()
+
+
+def test_large_files_that_are_sent_slowly_make_others_come_again(server: Server) -> None:
+    slow: list[socket.socket] = []
+
+    def answered() -> httpx.Response:
+        return httpx.post(f"{server.url}api/v1/plans/", content=b" " * 2_000_000, timeout=LONG_S, trust_env=False)
+
+    def refused() -> bool:
+        slow.append(socket.create_connection(("127.0.0.1", server.port)))
+        slow[-1].sendall(
+            b"POST /api/v1/plans/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2000000\r\n"
+            b"Content-Type: application/yaml\r\n\r\nplan: p"
+        )
+        answer = answered()
+        return answer.status_code == 503 and answer.json()["code"] == "busy" and "Retry-After" in answer.headers
+
+    try:
+        until(refused, "large files are refused")
+        assert httpx.get(f"{server.url}healthz", timeout=LONG_S, trust_env=False).status_code == 200
+    finally:
+        for connection in slow:
+            connection.close()
+    until(lambda: answered().status_code == 401, "large files are taken in again")

@@ -209,7 +209,7 @@ def test_the_database_is_set_as_the_settings_say() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_a_database_that_is_set_otherwise_is_told() -> None:
     if connection.vendor == "sqlite":
-        wrong, right = "PRAGMA busy_timeout = 1", f"PRAGMA busy_timeout = {settings.SQLITE_TIMEOUT_S * 1000}"
+        wrong, right = "PRAGMA busy_timeout = 1", f"PRAGMA busy_timeout = {settings.LOCK_TIMEOUT_S * 1000}"
         told = "SQLite's busy_timeout is 1 and must be 20000."
     else:
         wrong, right = "SET default_transaction_isolation = 'serializable'", "RESET default_transaction_isolation"

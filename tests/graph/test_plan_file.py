@@ -237,6 +237,11 @@ def test_no_local_path_is_allowed_where_the_operator_named_none() -> None:
         read_plan(b"plan: p\nobjectives: [{key: a, clone: {repo: /srv/repos}}]", Format.YAML, Limits())
 
 
+@pytest.mark.parametrize("before", ["è", "é", "Å", "…", "\u2029x"])
+def test_text_that_looks_like_a_directive_is_text(before: str) -> None:
+    assert read(f"plan: p\nobjectives: [{{key: a, title: '{before}%TAG'}}]").nodes[0].title == f"{before}%TAG"
+
+
 # Limits and formats
 
 

@@ -1,11 +1,13 @@
 """The entry services' patience: with rivals who are ahead, and with a database that undoes what they did."""
 
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
 
 from graph import transaction
 from graph.errors import Busy
 from graph.transaction import Again, entry
+from leases.claim import claim
+from tests.builders import make_plan, make_worker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,3 +60,22 @@ def test_a_database_that_is_locked_or_gone_is_busy_at_once() -> None:
     with pytest.raises(Busy):
         service.run()
     assert service.calls == 1
+
+
+@pytest.mark.usefixtures("on_postgresql")
+def test_a_lane_that_somebody_keeps_is_waited_for_and_then_busy() -> None:
+    ids = make_plan({"a": {}})
+    with connection.cursor() as cursor:
+        cursor.execute("SHOW lock_timeout")
+        assert cursor.fetchone() == ("20s",)
+        cursor.execute("SET lock_timeout = '50ms'")
+    other = connection.copy()
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute("SELECT id FROM graph_node FOR UPDATE")
+            with pytest.raises(Busy):
+                claim(node_id=ids["a"], caller=make_worker())
+    finally:
+        other.close()
+    claim(node_id=ids["a"], caller=make_worker("later"))

@@ -1,12 +1,14 @@
 """`manage.py status`: what an operator reads in a terminal, and the same as JSON."""
 
 import json
+import shlex
 from io import StringIO
 
 import pytest
 from django.core.management import call_command
 
-from leases.claim import claim_next
+from leases import queries
+from leases.claim import claim, claim_next
 from tests.builders import make_plan, make_worker
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +36,7 @@ def test_it_tells_live_from_stale_and_what_a_stale_claim_needs(monkeypatch: pyte
     assert "plan two" in live and "fence 1" in live and "age 100 s" in live
     stale = lines.index(next(line for line in lines if "w/1" in line))
     assert "expired" in lines[stale]
-    assert lines[stale + 1].strip() == "manage.py abandon plan one --reason TEXT"
+    assert lines[stale + 1].strip() == "manage.py abandon --reason TEXT -- plan one"
 
 
 def test_json_is_what_the_api_answers() -> None:
@@ -44,3 +46,13 @@ def test_json_is_what_the_api_answers() -> None:
     assert found["counts"]["running"] == 1
     assert [lease["full_key"] for lease in found["live"]] == ["one"]
     assert found["stale"] == []
+
+
+def test_the_act_can_be_pasted_whatever_the_plan_is_called() -> None:
+    name = "it's; touch PWNED #"
+    ids = make_plan({"a": {}}, name=name)
+    claim(node_id=ids["a"], caller=make_worker(), ttl_s=5)
+    lease = queries.open_lease(ids["a"])
+    assert lease is not None
+    words = shlex.split(queries.act(lease)["command"])
+    assert words == ["manage.py", "abandon", "--reason", "TEXT", "--", name, "a"]

@@ -315,12 +315,12 @@ class Model:
         dependents: set[str] = set()
         for edge in self.edges:
             if edge.dependency in regressed:
-                edge.reopened = not edge.waived and after[edge.dependent] not in WAITING
+                edge.reopened = any(after[each] not in WAITING for each in self.below(edge.dependent))
                 dependents |= set() if edge.waived else {*self.below(edge.dependent)}
         leaves = {each for each in moved if self.leaf(each) and each != key}
         return Edited(
             became_ready={each for each in leaves if after[each] == "ready"},
             demoted={each for each in leaves if (before[each], after[each]) == ("ready", "pending")},
-            running_dependents={each for each in dependents - moved if after[each] == "running"},
-            settled_dependents={each for each in dependents - moved if after[each] in SETTLED},
+            running_dependents={each for each in dependents if after[each] == "running"},
+            settled_dependents={each for each in dependents if before[each] in SETTLED and after[each] in SETTLED},
         )

@@ -54,7 +54,7 @@ _STALE: Final = {
     **_OPEN, "live": False, "stale": True, "expires_in_s": -300.0, "age_s": 360.0,
     "act": {
         "verb": "abandon", "node": SCHEMA,
-        "command": "manage.py abandon checkout-rewrite api/schema --reason TEXT",
+        "command": "manage.py abandon --reason TEXT -- checkout-rewrite api/schema",
     },
 }  # fmt: skip
 _LISTS: Final[dict[str, list[str]]] = {
