@@ -1,8 +1,9 @@
 """A plan as it stands in the database, read whole for a re-import or an export."""
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from graph import sql
 from graph.plan_types import Clone
@@ -43,9 +44,9 @@ class Standing:
     """All of a plan."""
 
     nodes: dict[str, StandingNode]
-    """By full key, parents before their children."""
+    """By full key, each container right before all that is below it, siblings by id: as a file has them."""
     edges: list[StandingEdge]
-    """By dependent, in the order in which they were made."""
+    """By dependent; those that one import made, in the order of its file."""
 
     @cached_property
     def edges_of(self) -> dict[str, dict[str, StandingEdge]]:
@@ -71,16 +72,40 @@ _EDGES = """
 
 def read_standing(plan_id: str) -> Standing:
     """The plan as it is now; whoever goes on to change it holds its lanes."""
-    nodes = {}
-    for node_id, lane, full_key, parent, title, body, repo, ref, state, leaf, held, pruned, at in sql.fetch(
-        _NODES, [plan_id]
-    ):
-        clone = Clone(repo, ref) if repo else None
-        nodes[full_key] = StandingNode(
-            node_id, lane, full_key, parent, title, body, clone, State(state), bool(leaf), bool(held), bool(pruned), at
-        )
+    nodes = {node.full_key: node for node in _nested(_node(row) for row in sql.fetch(_NODES, [plan_id]))}
     edges = [
         StandingEdge(edge_id, dependent, dependency, reason if waived else None)
         for edge_id, dependent, dependency, waived, reason in sql.fetch(_EDGES, [plan_id])
     ]
     return Standing(nodes, edges)
+
+
+def _node(row: tuple[Any, ...]) -> StandingNode:
+    node_id, lane, full_key, parent, title, body, repo, ref, state, leaf, held, pruned, position = row
+    clone = Clone(repo, ref) if repo else None
+    return StandingNode(
+        node_id,
+        lane,
+        full_key,
+        parent,
+        title,
+        body,
+        clone,
+        State(state),
+        bool(leaf),
+        bool(held),
+        bool(pruned),
+        position,
+    )
+
+
+def _nested(nodes: Iterable[StandingNode]) -> Iterator[StandingNode]:
+    """Parents before their children. Ids rise so within one import; the next may have had a clock that was behind."""
+    below: dict[str | None, list[StandingNode]] = {}
+    for node in nodes:
+        below.setdefault(node.parent, []).append(node)
+    ahead = below.get(None, [])[::-1]
+    while ahead:
+        node = ahead.pop()
+        yield node
+        ahead += reversed(below.get(node.full_key, []))

@@ -39,7 +39,7 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What one dependency left; `outcome` is None where it has not settled."""
+    """What one dependency came to; `outcome` is None where it has not settled, the words where no report settled it."""
 
     full_key: str
     outcome: str | None
@@ -248,16 +248,14 @@ def _inputs(chain: Chain) -> tuple[Input, ...]:
     ids = [link.node.id for link in chain]
     rows = graph_sql.fetch(sql.INPUTS.format(ids=graph_sql.marks(len(ids))), ids)
     return tuple(
-        Input(full_key, state if state in SETTLED else None, *_left(state, summary, result))
+        Input(full_key, state if state in SETTLED else None, summary, _read(result))
         for full_key, state, summary, result in rows
     )
 
 
-def _left(state: str, summary: str | None, result: Any) -> tuple[str | None, Any]:
-    """The words of the run that settled it; a node that is open again has none that count."""
-    if state not in SETTLED or summary is None:
-        return None, None
-    return summary, None if result is None else json.loads(result)
+def _read(result: Any) -> Any:
+    """A stored JSON value: the cursor gives it as text."""
+    return None if result is None else json.loads(result)
 
 
 def _clone(chain: Chain, generation: int) -> Clone:

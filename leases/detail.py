@@ -173,10 +173,16 @@ def _left_off(
 
 
 def _runs(node_id: str, limit: int) -> list[RunRow]:
-    """The newest runs of a node, newest first."""
+    """The newest runs of a node, newest first.
+
+    Fences of one subject rise, and ids need not: an objective's run goes by that of the lease which moved with the
+    task's that opened it.
+    """
     rows = sql.fetch(
         """SELECT r.id, r.opened_at, r.closed_at, r.outcome, r.summary, r.result, l.id, l.holder, l.fence
-        FROM leases_run r JOIN leases_lease l ON l.id = r.lease_id WHERE r.node_id = %s ORDER BY r.id DESC LIMIT %s""",
+        FROM leases_run r JOIN leases_lease l ON l.id = r.lease_id
+        LEFT JOIN leases_lease beside ON beside.moves_with_id = l.id AND beside.subject_id = r.node_id
+        WHERE r.node_id = %s ORDER BY coalesce(beside.fence, l.fence) DESC LIMIT %s""",
         [node_id, limit],
     )
     if not rows:

@@ -44,14 +44,16 @@ RUN_ROW: Final = "(%s, %s, %s, %s, '', '')"
 INSERT_ATTEMPT: Final = """
     INSERT INTO leases_attempt (id, run_id, number, opened_at, outcome, reason) VALUES (%s, %s, %s, %s, '', '')"""
 
-# What the dependencies of a node and its ancestors left behind: the outcome, and the words of the last run.
+# What the dependencies of a node and its ancestors came to, each once, with the words of the run that settled it: a
+# leaf's last, and fences tell which that is. A container's runs have no words, and old ones are of its time as a leaf.
 INPUTS: Final = """
     SELECT d.full_key, d.state, r.summary, r.result
-    FROM graph_edge e JOIN graph_node d ON d.id = e.dependency_id
+    FROM (SELECT DISTINCT dependency_id FROM graph_edge WHERE dependent_id IN ({ids})) need
+    JOIN graph_node d ON d.id = need.dependency_id
     LEFT JOIN leases_run r ON r.id = (
-        SELECT id FROM leases_run last WHERE last.node_id = d.id AND last.outcome IN ('done', 'partial')
-        ORDER BY last.id DESC LIMIT 1)
-    WHERE e.dependent_id IN ({ids}) ORDER BY d.position"""
+        SELECT last.id FROM leases_run last JOIN leases_lease l ON l.id = last.lease_id
+        WHERE last.node_id = d.id AND d.leaf AND last.outcome = d.state ORDER BY l.fence DESC LIMIT 1)
+    ORDER BY d.position"""
 
 # The lease a worker shows, with what decides whether it still gives a right, and the run and attempt under it.
 HELD: Final = """

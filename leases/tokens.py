@@ -95,7 +95,7 @@ def revoke_token(*, name: str) -> Token:
 
 def list_tokens() -> QuerySet[Token]:
     """All tokens there ever were, oldest first."""
-    return Token.objects.order_by("id")
+    return Token.objects.order_by("created_at", "id")
 
 
 def _check(name: str, role: str, days: int | None) -> None:

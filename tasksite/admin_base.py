@@ -23,7 +23,11 @@ NOTHING = "-"
 
 
 class ReadOnly(Base):
-    """Every lead sees every row; nobody adds, changes or deletes one here."""
+    """Every lead sees every row; nobody adds, changes or deletes one here.
+
+    Large tables are listed by id, so by index: newest first as far as the hosts' clocks agree. Fences and numbers
+    are columns.
+    """
 
     show_full_result_count = False
     list_per_page = 50

@@ -7,12 +7,27 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
+from graph import ids
+
 
 @pytest.fixture
 def on_postgresql() -> None:
     """Skips the test on SQLite, which cannot show what it is about."""
     if connection.vendor != "postgresql":
         pytest.skip("only PostgreSQL can show this")
+
+
+@pytest.fixture
+def falling_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each id is smaller than those made before it, as of hosts whose clocks differ; those of one import rise."""
+    last = 1 << 127
+
+    def reserve(count: int) -> int:
+        nonlocal last
+        last -= count
+        return last
+
+    monkeypatch.setattr(ids, "_reserve", reserve)
 
 
 @pytest.fixture(autouse=True)

@@ -70,15 +70,16 @@ def blocked() -> list[Blocked]:
 
 
 def _reasons(node_ids: Sequence[str]) -> dict[str, list[Reason]]:
+    """The last of each leaf, newest first: by fence and number, because ids need not rise."""
     if not node_ids:
         return {}
     rows = sql.fetch(
         f"""SELECT node_id, outcome, reason, closed_at FROM (
-            SELECT r.node_id, a.outcome, a.reason, a.closed_at, a.id,
-                row_number() OVER (PARTITION BY r.node_id ORDER BY a.id DESC) AS newest
-            FROM leases_run r JOIN leases_attempt a ON a.run_id = r.id
+            SELECT r.node_id, a.outcome, a.reason, a.closed_at,
+                row_number() OVER (PARTITION BY r.node_id ORDER BY l.fence DESC, a.number DESC) AS place
+            FROM leases_run r JOIN leases_lease l ON l.id = r.lease_id JOIN leases_attempt a ON a.run_id = r.id
             WHERE r.node_id IN ({sql.marks(len(node_ids))}) AND a.closed_at IS NOT NULL) last
-        WHERE newest <= {MOST_REASONS} ORDER BY id DESC""",
+        WHERE place <= {MOST_REASONS} ORDER BY node_id, place""",
         node_ids,
     )
     found: dict[str, list[Reason]] = {}

@@ -96,6 +96,13 @@ def test_a_token_shows_no_digest_and_a_result_is_escaped(lead: Client) -> None:
     assert "&lt;b&gt;" in shown and '"<b>"' not in shown
 
 
+@pytest.mark.usefixtures("falling_ids")
+def test_attempts_of_a_run_stand_newest_first_whatever_their_ids(lead: Client) -> None:
+    run = Run.objects.get(node=some_work()["c"])
+    listed = lead.get(url(Attempt), {"run__id__exact": run.id}).context["cl"].result_list
+    assert [attempt.number for attempt in listed] == [3, 2, 1]
+
+
 @pytest.mark.parametrize("model", TABLES)
 def test_lists_take_as_many_queries_for_many_rows_as_for_few(lead: Client, model: type[Any]) -> None:
     some_work()

@@ -16,8 +16,8 @@ from graph.models import Event, Node
 from leases import recover
 from leases.claim import Grant, claim, claim_next
 from leases.heartbeat import heartbeat
-from leases.settle import reject, report
-from tasksite.dashboard import work
+from leases.settle import reject, release, report
+from tasksite.dashboard import attention, work
 from tests.builders import LEAD, make_plan, make_worker, states
 
 pytestmark = pytest.mark.django_db
@@ -125,6 +125,20 @@ def test_a_blocked_task_shows_its_last_reasons(lead: Client) -> None:
     assert shown.index("third why") < shown.index("second why") < shown.index("first why")
     assert "1 task until somebody unblocks" in shown
     assert "worker-1 rejected a once too often" in shown
+
+
+@pytest.mark.usefixtures("falling_ids")
+def test_the_last_reasons_are_the_last_whatever_their_ids() -> None:
+    ids = make_plan({"a": {}})
+    worker = make_worker()
+    grant = claim(node_id=ids["a"], caller=worker)
+    reject(**held(grant), caller=worker, reason="first why")
+    release(**held(grant), caller=worker, reason="second why")
+    grant = claim(node_id=ids["a"], caller=worker)
+    for why in ("third why", "fourth why"):
+        reject(**held(grant), caller=worker, reason=why)
+    (blocked,) = attention.blocked()
+    assert [reason.text for reason in blocked.reasons] == ["fourth why", "third why", "second why"]
 
 
 def test_a_drained_plan_says_so_and_what_was_reported(lead: Client) -> None:

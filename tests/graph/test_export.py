@@ -102,6 +102,19 @@ objectives:
     )
 
 
+@pytest.mark.usefixtures("falling_ids")
+def test_tasks_stand_below_their_container_whatever_their_ids() -> None:
+    load("{key: a, tasks: [{key: t}]}", "{key: b}")
+    load("{key: a, tasks: [{key: t, tasks: [{key: u}, {key: v, needs: [u]}]}]}", "{key: b}", "{key: c}")
+    exported = export_plan("p")
+    assert [kept.full_key for kept in exported.nodes] == ["c", "a", "a/t", "a/u", "a/v", "b"]
+    again = read_plan(to_yaml(exported).encode(), Format.YAML, Limits())
+    clear()
+    import_plan(plan=again, caller=LEAD)
+    assert written(export_plan("p")) == written(exported)
+    assert [kept.full_key for kept in export_plan("p").nodes] == [kept.full_key for kept in exported.nodes]
+
+
 def test_cancelled_nodes_are_left_out_and_edges_to_them_with_a_warning() -> None:
     load("{key: a, needs: [b/t], tasks: [{key: x}]}", "{key: b, tasks: [{key: t, needs: [c]}, {key: u}]}", "{key: c}")
     acts.cancel(node_id=node("b/t").id, caller=LEAD, reason="no")

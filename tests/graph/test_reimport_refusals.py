@@ -136,6 +136,17 @@ def test_nothing_below_a_held_container_is_pruned() -> None:
     assert states()["a/w"] == "cancelled"
 
 
+@pytest.mark.usefixtures("falling_ids")
+def test_nothing_below_a_held_container_is_pruned_whatever_its_id() -> None:
+    load("{key: a, tasks: [{key: t, tasks: [{key: u}]}]}")
+    load("{key: a, tasks: [{key: t, tasks: [{key: u}, {key: v, tasks: [{key: w}]}]}]}")
+    take("a/t", hand=True)
+    below = "lies below a container that is held by hand"
+    assert conflicts_of("{key: a, tasks: [{key: t, tasks: [{key: u}]}]}", prune=True) == {
+        "a/v": f"would be pruned and {below}", "a/w": f"would be pruned and {below}"
+    }  # fmt: skip
+
+
 def test_no_container_that_the_file_keeps_loses_all_of_its_tasks() -> None:
     load(LANE, "{key: b}")
     assert conflicts_of("{key: a, tasks: [{key: t}, {key: w}]}", "{key: b}", prune=True) == {

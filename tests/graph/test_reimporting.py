@@ -91,6 +91,18 @@ def test_differences_on_what_has_settled_are_left_and_listed() -> None:
     assert (node("a").title, needs(), events(since)) == ("A", {("b", "a")}, [])
 
 
+@pytest.mark.usefixtures("falling_ids")
+def test_a_settled_container_is_left_whatever_the_ids_of_its_tasks() -> None:
+    load("{key: a, title: A, tasks: [{key: t}]}", "{key: b}")
+    load("{key: a, title: A, tasks: [{key: t}, {key: u}]}", "{key: b}")
+    settle("a/t")
+    settle("a/u")
+    since = last_event()
+    result = load("{key: a, title: Z, needs: [b], tasks: [{key: t}, {key: u}]}", "{key: b}")
+    assert result.brief()["left"] == [{"node": "a", "fields": ["title", "needs"]}]
+    assert (result.changed, node("a").title, needs(), events(since)) == (False, "A", set(), [])
+
+
 def test_a_container_that_settles_by_this_prune_is_left_too() -> None:
     load("{key: a, tasks: [{key: t}, {key: u}]}")
     settle("a/t")

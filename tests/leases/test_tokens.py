@@ -133,3 +133,11 @@ def test_list_tokens_shows_what_became_of_each_and_no_secret() -> None:
     assert "expired 1970-01-01" in states["ended"]
     for secret in secrets:
         assert secret not in listed and tokens.digest(secret) not in listed
+
+
+@pytest.mark.usefixtures("falling_ids")
+def test_list_tokens_has_the_oldest_first_whatever_their_ids(monkeypatch: pytest.MonkeyPatch) -> None:
+    for day, name in enumerate(["first", "second", "third"]):
+        monkeypatch.setattr("graph.clock.judged", lambda _, now=day * tokens.DAY: now)
+        run("create_token", name, "--role", "worker")
+    assert [line.split()[0] for line in run("list_tokens").splitlines()[1:]] == ["first", "second", "third"]

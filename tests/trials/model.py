@@ -135,11 +135,8 @@ class Model:
             self.nodes[each].claimed = True
         if self.leaf(key):
             self.nodes[key].life = "running"
-        inputs = sorted(
-            (edge.dependency, states[edge.dependency] if states[edge.dependency] in SETTLED else None)
-            for edge in self.edges
-            if edge.dependent in above
-        )
+        needed = sorted({edge.dependency for edge in self.edges if edge.dependent in above})
+        inputs = [(each, states[each] if states[each] in SETTLED else None) for each in needed]
         return Grant(own, beside, adopted, lane.generation, inputs)
 
     def _lease(self, subject: str, beside: int | None, worker: str, ttl_s: int) -> int:
