@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from django_htmx.http import trigger_client_event
 
 from graph import clock
-from graph.errors import Refusal
+from graph.errors import Busy, Refusal
 from graph.models import Edge, Node
 from leases import queries
 from leases.queries import LeaseRow
@@ -83,11 +83,13 @@ def _ask(
     if claim is not None:
         form.initial.setdefault("fence", claim.fence)
     would, refused = None, acts.refused(refusal) if refusal else ""
-    try:
-        edited = acts.rehearse(act, subject_id, caller_of(request.user), _fence(form))
-        would = outcome.read(edited, most=outcome.MOST_SHOWN)
-    except Refusal as in_the_way:
-        refused = refused or in_the_way.detail
+    busy = isinstance(refusal, Busy)  # what was typed stands, to be sent again; a rehearsal would wait as long
+    if not busy:
+        try:
+            edited = acts.rehearse(act, subject_id, caller_of(request.user), _fence(form))
+            would = outcome.read(edited, most=outcome.MOST_SHOWN)
+        except Refusal as in_the_way:
+            refused = refused or in_the_way.detail
     now = clock.read()
     context = {
         "act": act,
@@ -98,6 +100,7 @@ def _ask(
         "stale": claim is not None and claim.stale(now),
         "now": now,
         "would": would,
+        "busy": busy,
         "refused": refused,
         "fragment": is_fragment(request),
     }

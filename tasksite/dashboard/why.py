@@ -14,6 +14,7 @@ from graph import sql
 from graph.rows import NodeRow
 from graph.states import State
 from tasksite.dashboard import attention
+from tasksite.dashboard.acts import ABANDON, REOPEN, UNBLOCK, Act
 from tasksite.dashboard.attention import Reason
 
 MOST_STEPS: Final = 2_000
@@ -121,6 +122,13 @@ class Cause:
     """Why it is blocked."""
     taken: Taken | None
     """Who has its lane, where it is ready."""
+
+    @property
+    def act(self) -> Act | None:
+        """What a lead can do about it here and now."""
+        if self.stale:
+            return ABANDON
+        return {State.BLOCKED: UNBLOCK, State.CANCELLED: REOPEN}.get(State(self.fact.state))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from graph import sql
-from tasksite.templatetags.pages import age, span
+from tasksite.templatetags.pages import HOUR, MINUTE, age, span
 
 register = template.Library()
 
@@ -21,7 +21,14 @@ def lasted(context: template.Context, opened_at: int, closed_at: int | None) -> 
     """How long it took, or how long it has been going on."""
     if closed_at is None:
         return age(context, opened_at)
-    return format_html("{}", span((closed_at - opened_at) / 1e6))
+    return format_html("{}", _took((closed_at - opened_at) // 1_000_000))
+
+
+def _took(seconds: int) -> str:
+    """As `span`, and to the second where that still tells two runs apart."""
+    if MINUTE <= seconds < HOUR and seconds % MINUTE:
+        return f"{seconds // MINUTE} min {seconds % MINUTE} s"
+    return span(seconds)
 
 
 @register.filter

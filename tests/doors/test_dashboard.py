@@ -325,7 +325,9 @@ def test_a_busy_database_is_said_and_not_an_error(lead: Client, monkeypatch: pyt
 
     monkeypatch.setattr("tasksite.dashboard.acts.abandon", busy)
     answer = lead.post(f"/nodes/{ids['a']}/abandon/", {"reason": "x", "fence": 1})
-    assert answer.status_code == 503 and "stayed busy; try again" in answer.content.decode()
+    shown = answer.content.decode()
+    assert answer.status_code == 503 and "stayed busy; try again" in shown
+    assert re.search(r"<textarea[^>]*>\s*x</textarea>", shown)  # what was typed stands
 
 
 @pytest.mark.parametrize("fence", ["", "x", "0", "-1", "99999999999999999999"])

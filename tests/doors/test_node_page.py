@@ -96,9 +96,9 @@ def test_the_worst_causes_stand_first_and_say_what_helps(lead: Client, clock: Ca
     claim(node_id=ids["busy/one"], caller=worker)
     said = shown(lead, at(ids["it"]))
     found = [
-        "waits for stale stale, worker-1 silent, its claim ran out 1 min ago: abandon it",
-        "waits for dropped cancelled: reopen it or waive the need",
-        "waits for blocked blocked for 1 min: the fixture is missing: unblock it",
+        "waits for stale stale, worker-1 silent, its claim ran out 1 min ago Abandon the claim… stale",
+        "waits for dropped cancelled, until it is reopened or the need is waived Reopen… dropped",
+        "waits for blocked blocked for 1 min: the fixture is missing Unblock… blocked",
         "waits for runs running, worker-1, 0 s",
         "waits for ready ready, nobody",
         "waits for busy/two ready, its lane is taken by worker-1 on busy/one",
@@ -180,7 +180,7 @@ def test_a_waiver_shows_its_reason_and_leads_alone_are_offered_acts(lead: Client
     edge = Node.objects.get(id=ids["b"]).needs.get()
     editing.waive(edge_id=edge.id, caller=LEAD, reason="it is good enough")
     said = shown(lead, at(ids["b"]))
-    assert "waived Unwaive… that it needs a it is good enough" in said and "Cancel the work…" in said
+    assert "Unwaive… that it needs a waived it is good enough" in said and "Cancel the work…" in said
     sees = shown(signed_in("sam", lead=False), at(ids["b"]))
     assert "waived" in sees and "…" not in sees.replace("not settled", "")
 
