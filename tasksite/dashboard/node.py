@@ -13,7 +13,7 @@ from leases import detail
 from leases.claim import Input, inputs
 from leases.detail import Detail, RunRow
 from leases.sql import FREE, POOL
-from tasksite.dashboard import acts, markdown, timeline, why
+from tasksite.dashboard import acts, attention, markdown, timeline, why
 from tasksite.dashboard.live import Page
 
 MOST_EDGES: Final = 60
@@ -31,6 +31,7 @@ def read(now: int, *, node_id: str) -> dict[str, Any]:
     lane = why.taken({node.objective_id}).get(node.objective_id)
     given = inputs([node.id, *(each.id for each in above)], most=MOST_INPUTS + 1)
     return {
+        "stale": attention.stale(now),
         "detail": found,
         "node": node,
         "about": about,

@@ -62,7 +62,7 @@ def test_a_long_way_down_names_each_step_and_the_first_cause(lead: Client) -> No
     })  # fmt: skip
     said = shown(lead, at(ids["web"]))
     assert (
-        "waits for api/one pending > which is in api pending > which waits for db > where there is yet db/setup" in said
+        "waits for api/one pending > which is in api pending > which waits for db > of which is left db/setup" in said
     )
     assert "ready, nobody: the next free worker takes it" in said
     claim(node_id=ids["db/setup"], caller=make_worker())
@@ -120,8 +120,8 @@ def test_a_ready_task_says_where_it_stands_in_the_pool(lead: Client) -> None:
 def test_a_container_says_what_is_yet_to_be_done_below(lead: Client) -> None:
     ids = make_plan({"a": {"tasks": {"one": {}, "two": {"needs": ["b"]}}}, "b": {}})
     said = shown(lead, at(ids["a"]))
-    assert "It is not done yet. What it comes down to: has yet to end a/one ready, nobody" in said
-    assert "has yet to end a/two pending > which waits for b ready, nobody" in said
+    assert "It is not done yet. What it comes down to: still to do: a/one ready, nobody" in said
+    assert "still to do: a/two pending > which waits for b ready, nobody" in said
     assert "Below it 2 nodes" in said
     claim(node_id=ids["a"], caller=make_worker("by hand"), hand=True)
     said = shown(lead, at(ids["a"]))

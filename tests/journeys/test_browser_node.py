@@ -154,6 +154,26 @@ def test_what_is_unfolded_stays_so_when_the_page_follows_the_work(arrive: Callab
     assert page.locator("#live a.button").count() == 0 and person.faults == []
 
 
+def test_a_claim_that_goes_stale_shows_and_is_abandoned_from_here(
+    arrive: Callable[..., Visitor], clock: Callable[[int], None]
+) -> None:
+    ids = make_plan({"a": {}, "b": {"needs": ["a"]}})
+    claim(node_id=ids["a"], caller=make_worker(), ttl_s=5)
+    person = arrive()
+    page = visit(person, ids["b"])
+    expect(page.locator(".causes")).to_contain_text("running, worker-1")
+    clock(90)
+    expect(page.locator(".causes")).to_contain_text("stale, worker-1 silent")
+    expect(page.locator(".banner")).to_contain_text("1 stale claim")
+    ask(page, "Abandon the claim… a")
+    expect(page.locator("dialog")).to_contain_text("stale for 1 min")
+    act(page, "Abandon the claim", "it is gone")
+    expect(page.locator("#notices")).to_contain_text("The claim is abandoned: a is ready now.")
+    expect(page.locator(".banner")).to_have_count(0)
+    expect(page.locator(".causes")).to_contain_text("ready, nobody")
+    assert person.faults == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_fits_a_phone(arrive: Callable[..., Visitor], scheme: str) -> None:
     long = "a-rather-long-key-that-goes-on-and-on-until-it-is-sixty-long"
