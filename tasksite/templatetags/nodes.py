@@ -33,9 +33,8 @@ def _took(seconds: int) -> str:
 
 @register.filter
 def as_json(value: Any) -> str:
-    """A result for reading, cut where it is long; texts of JSON are read first."""
-    found = json.loads(value) if isinstance(value, str) else value
-    text = json.dumps(found, ensure_ascii=False, indent=2)
+    """A result for reading, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
     return text if len(text) <= MOST_JSON else f"{text[:MOST_JSON]}…"
 
 

@@ -1,5 +1,6 @@
 """A node's page: why it is where it is, what it was given, what came of it, and what all that costs."""
 
+import json
 import re
 from collections.abc import Callable, Iterator
 
@@ -8,6 +9,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils.html import escape
 
 from graph import editing
 from graph.models import Node
@@ -172,6 +174,17 @@ def test_runs_inputs_edges_and_events(lead: Client) -> None:
     for sentence in ("worker-1 rejected an attempt at b", "b became ready", "lead added b", "b now needs a"):
         assert sentence in said
     assert "plan > b" not in said and re.search(r"\bplan b\b", said)  # the way to it
+
+
+@pytest.mark.parametrize("result", ["report.md", "[1, 2]", "", 0, False, ["<b>"], {}])
+def test_a_result_of_any_kind_is_shown(lead: Client, result: object) -> None:
+    ids = make_plan({"a": {}, "b": {"needs": ["a"]}})
+    worker = make_worker()
+    report(**held(claim(node_id=ids["a"], caller=worker)), caller=worker, outcome="done", result=result)
+    text = json.dumps(result, indent=2)
+    for key in "ab":
+        markup = lead.get(at(ids[key])).content.decode()
+        assert f"<pre>{escape(text)}</pre>" in markup
 
 
 def test_a_waiver_shows_its_reason_and_leads_alone_are_offered_acts(lead: Client) -> None:
