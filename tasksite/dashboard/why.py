@@ -6,7 +6,7 @@ to: why it `waits` (its own edges, then those of its ancestors), or, where other
 """
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -140,31 +140,39 @@ class Why:
 
 
 def read(node: NodeRow, now: int) -> Why:
+    """For a node that waits, or a container with something unsettled below it; the worst causes in front."""
     rows = [_Seen(*row) for row in sql.fetch(_walk(), [node.id])]
     first, ways = _ways(rows)
-    found = {(row.id, row.asks): row for row in rows if row.is_cause and row.how}
-    causes = sorted((key for key in found if key in ways), key=lambda key: _urgency(found[key].state))
-    facts = _facts([key[0] for key in causes[:MOST_JUDGED]])
-    judged = sorted(causes[:MOST_JUDGED], key=lambda key: not facts[key[0]].stale(now))
-    shown = judged[:MOST_CAUSES]
-    paths = {key: _path(key, first, ways) for key in shown}
-    facts |= _facts({row.id for path in paths.values() for row in path if row} - facts.keys())
-    reasons = attention.reasons([key[0] for key in shown if facts[key[0]].state == State.BLOCKED])
-    lanes = taken({facts[key[0]].objective_id for key in shown if facts[key[0]].state == State.READY})
+    found = sorted((row for row in ways.values() if row.is_cause), key=lambda row: _urgency(row.state))
+    facts = _facts({row.id for row in found[:MOST_JUDGED]})
+    shown = sorted(found[:MOST_JUDGED], key=lambda row: not facts[row.id].stale(now))[:MOST_CAUSES]
+    paths = [_path((row.id, row.asks), first, ways) for row in shown]
+    facts |= _facts({row.id for path in paths for row in path if row} - facts.keys())
+    beside = Counter((row.source, row.source_asks, row.how) for row in rows)
     return Why(
-        [
-            Cause(
-                facts[key[0]],
-                [Step(row.how, facts[row.id]) if row else Step("", None) for row in paths[key]],
-                facts[key[0]].stale(now),
-                next(iter(reasons.get(key[0], [])), None),
-                lanes.get(facts[key[0]].objective_id) if facts[key[0]].state == State.READY else None,
-            )
-            for key in shown
-        ],
-        left_off=len(causes) - len(shown),
-        cut=len(rows) >= MOST_STEPS or MOST_BESIDE in Counter((*row[:3],) for row in rows).values(),
+        _causes([facts[row.id] for row in shown], _shown(paths, facts), now),
+        left_off=len(found) - len(shown),
+        cut=len(rows) >= MOST_STEPS or MOST_BESIDE in beside.values(),
     )
+
+
+def _shown(paths: Sequence[Sequence[_Seen | None]], facts: Mapping[str, Fact]) -> list[list[Step]]:
+    return [[Step(row.how, facts[row.id]) if row else Step("", None) for row in path] for path in paths]
+
+
+def _causes(facts: Sequence[Fact], ways: Sequence[list[Step]], now: int) -> list[Cause]:
+    reasons = attention.reasons([fact.id for fact in facts if fact.state == State.BLOCKED])
+    lanes = taken({fact.objective_id for fact in facts if fact.state == State.READY})
+    return [
+        Cause(
+            fact,
+            way,
+            stale=fact.stale(now),
+            reason=next(iter(reasons.get(fact.id, [])), None),
+            taken=lanes.get(fact.objective_id) if fact.state == State.READY else None,
+        )
+        for fact, way in zip(facts, ways, strict=True)
+    ]
 
 
 _URGENCY: Final = (State.CANCELLED, State.BLOCKED, State.RUNNING, State.READY)
@@ -210,10 +218,10 @@ def _path(key: _Key, first: _Key, ways: Mapping[_Key, _Seen]) -> list[_Seen | No
     return [*path[: LONGEST // 2], None, *path[-(LONGEST // 2) :]]
 
 
-def _facts(node_ids: Sequence[str] | set[str]) -> dict[str, Fact]:
+def _facts(node_ids: Collection[str]) -> dict[str, Fact]:
     if not node_ids:
         return {}
-    named, params = sql.among(list(node_ids))
+    named, params = sql.among(node_ids)
     rows = sql.fetch(
         f"""SELECT n.id, n.full_key, n.title, n.state, n.objective_id, n.held, l.holder, l.acquired_at, l.expires_at,
             l.expired_at, l.fence
@@ -225,7 +233,7 @@ def _facts(node_ids: Sequence[str] | set[str]) -> dict[str, Fact]:
     return {row[0]: Fact(*row) for row in rows}
 
 
-def taken(objective_ids: set[str]) -> dict[str, Taken]:
+def taken(objective_ids: Collection[str]) -> dict[str, Taken]:
     """Who is at work in these lanes, by objective."""
     if not objective_ids:
         return {}
