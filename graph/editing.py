@@ -12,7 +12,7 @@ from graph.ids import new_id
 from graph.rows import Chain, NodeRow, read_chain
 from graph.states import SETTLED, WAITING, State
 from graph.transaction import entry
-from graph.transitions import Effect
+from graph.transitions import Effect, Move
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,10 +28,13 @@ class Edited:
     """The instant the act was judged by, in microseconds."""
     settled: tuple[str, ...]
     """All that settled by this act: the leases close the runs of the objectives among them."""
+    moves: tuple[Move, ...]
+    """Every other node whose state is another now, in pool order."""
 
     @classmethod
     def of(cls, node: NodeRow, effect: Effect, now: int) -> "Edited":
         move = effect.moves.get(node.id)
+        others = (other for other in effect.changed() if other.id != node.id)
         return cls(
             node=node._replace(state=move.after) if move else node,
             became_ready=effect.leaves(State.READY, without=node.id),
@@ -40,6 +43,7 @@ class Edited:
             settled_dependents=effect.settled_dependents,
             now=now,
             settled=tuple(effect.settled()),
+            moves=tuple(sorted(others, key=lambda other: (other.plan_id, other.position))),
         )
 
 

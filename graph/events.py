@@ -49,6 +49,8 @@ def of_node(type: str, node: NodeRow, *, reason: str = "", **ids: Any) -> Draft:
 def append(drafts: Sequence[Draft], *, actor: str, now: int) -> None:
     """Write the events, numbered in the order given. Runs inside an entry service that holds its lanes."""
     transaction.required()
+    if transaction.rehearsing():
+        return
     if len(drafts) > FEW:
         stream(drafts, actor=actor, now=now)
     elif drafts:
@@ -61,6 +63,8 @@ def append(drafts: Sequence[Draft], *, actor: str, now: int) -> None:
 def stream(drafts: Iterable[Draft], *, actor: str, now: int) -> None:
     """The same for any number of events, which need not be in memory all at once."""
     transaction.required()
+    if transaction.rehearsing():
+        return
     bulk.insert("graph_event", COLUMNS, (tuple(row(draft, actor=actor, now=now)) for draft in drafts))
 
 

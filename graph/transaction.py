@@ -39,8 +39,17 @@ class _Entry(Atomic):
     """The transaction of one entry service, told apart from any other atomic block."""
 
 
+class _Rehearsal(_Entry):
+    """One that is rolled back, whatever comes of it."""
+
+
 def inside() -> bool:
     return any(isinstance(block, _Entry) for block in connection.atomic_blocks)
+
+
+def rehearsing() -> bool:
+    """Whether all that is written now is undone: no number may be drawn that others would find missing."""
+    return any(isinstance(block, _Rehearsal) for block in connection.atomic_blocks)
 
 
 def required() -> None:
@@ -66,20 +75,43 @@ def entry(service: Callable[P, R]) -> Callable[P, R]:
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         if inside():
             return service(*args, **kwargs)
-        undone, until = 0, time.monotonic() + PATIENCE_S
-        while undone < TRIES and time.monotonic() < until:
-            try:
-                return _once(lambda: service(*args, **kwargs))
-            except Again:
-                pass
-            except (OperationalError, InterfaceError) as error:
-                if getattr(error.__cause__, "sqlstate", None) not in _PASSING:
-                    raise Busy() from error
-                undone += 1
-            time.sleep(random.uniform(0, 0.004) * (1 << undone))
-        raise Busy()
+        return _tried(lambda: _once(lambda: service(*args, **kwargs)))
 
     return run
+
+
+def rehearse(service: Callable[[], R]) -> R:
+    """What an entry service would answer now: it runs as it is, in a transaction of its own that is rolled back.
+
+    Its locks are those of the real one and end with this call. No event is appended: numbers that PostgreSQL has
+    drawn stay drawn, and a reader that follows them would take the gap for a change. Raises what the service raises.
+    """
+    if inside():
+        raise TransactionManagementError("a rehearsal is a transaction of its own")
+    return _tried(lambda: _undone(service))
+
+
+def _tried(once: Callable[[], R]) -> R:
+    """Run it again for as long as only the ground moved. Raises Busy."""
+    undone, until = 0, time.monotonic() + PATIENCE_S
+    while undone < TRIES and time.monotonic() < until:
+        try:
+            return once()
+        except Again:
+            pass
+        except (OperationalError, InterfaceError) as error:
+            if getattr(error.__cause__, "sqlstate", None) not in _PASSING:
+                raise Busy() from error
+            undone += 1
+        time.sleep(random.uniform(0, 0.004) * (1 << undone))
+    raise Busy()
+
+
+def _undone(service: Callable[[], R]) -> R:
+    with _Rehearsal(DEFAULT_DB_ALIAS, savepoint=True, durable=True):
+        answer = service()
+        connection.set_rollback(True)
+    return answer
 
 
 def _once(service: Callable[[], R]) -> R:

@@ -4,6 +4,7 @@ The steps are those of contract section 4, in its order.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -140,7 +141,7 @@ def _grant(chain: Chain, *, caller: Caller, holder: str, ttl_s: int, now: int) -
         objective_run_id="",
         adopted=objective_run is not None,
         attempt_id=None,
-        inputs=_inputs(chain),
+        inputs=inputs([link.node.id for link in chain]),
         clone=_clone(chain, generation),
     )
     return _open_runs(chain, grant, objective_run, drafts, holder=holder, now=now)
@@ -244,9 +245,10 @@ def _refuse_not_ready(node: NodeRow) -> None:
     raise NotReady(f"{node.full_key} is {node.state}.", **fields)
 
 
-def _inputs(chain: Chain) -> tuple[Input, ...]:
-    ids = [link.node.id for link in chain]
-    rows = graph_sql.fetch(sql.INPUTS.format(ids=graph_sql.marks(len(ids))), ids)
+def inputs(node_ids: Sequence[str], *, most: int | None = None) -> tuple[Input, ...]:
+    """What a claim gives of the dependencies of a node and its ancestors; `most` bounds it for those who only look."""
+    limit = "" if most is None else f" LIMIT {most}"
+    rows = graph_sql.fetch(sql.INPUTS.format(ids=graph_sql.marks(len(node_ids))) + limit, node_ids)
     return tuple(
         Input(full_key, state if state in SETTLED else None, summary, _read(result))
         for full_key, state, summary, result in rows

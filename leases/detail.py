@@ -56,6 +56,11 @@ class RunRow:
     holder: str
     fence: int
 
+    @property
+    def found(self) -> Any:
+        """The result as a value; the database gives it as text."""
+        return json.loads(self.result) if isinstance(self.result, str) else self.result
+
     def brief(self) -> dict[str, Any]:
         return {
             "id": self.id,
@@ -66,7 +71,7 @@ class RunRow:
             "closed_at": None if self.closed_at is None else iso(self.closed_at),
             "outcome": self.outcome or None,
             "summary": self.summary,
-            "result": None if self.result is None else json.loads(self.result),
+            "result": self.found,
             "attempts": [attempt.brief() for attempt in self.attempts],
         }
 

@@ -1,4 +1,4 @@
-"""What a lead does from a page: the verbs with their forms, and what is said of their answers."""
+"""What a lead does from a page: the verbs with their forms, and which of them a node's state allows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,11 +6,16 @@ from typing import Final
 
 from django import forms
 
+from graph import transaction
 from graph.actors import Caller
-from graph.editing import Edited, unblock
+from graph.editing import Edited, reopen, unblock, unwaive, waive
 from graph.errors import Refusal
+from graph.states import SETTLED, WAITING, State
+from leases.acts import cancel
+from leases.detail import Detail
 from leases.recover import abandon
 from tasksite.api.problems import STATUS
+from tasksite.dashboard import outcome
 
 REASON_LIMIT: Final = 1000
 
@@ -34,14 +39,19 @@ class FencedForm(ReasonForm):
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A verb: `perform` calls its one service."""
+    """A verb on a node or, where `of_edge`, on an edge: `perform` calls its one service."""
 
     name: str
     title: str
-    explained: str
-    """The template that says what it will do."""
+    done: str
     form: type[ReasonForm]
     perform: Callable[[str, Caller, str, int | None], Edited]
+    of_edge: bool = False
+
+    @property
+    def explained(self) -> str:
+        """The template that says what it is for."""
+        return f"partials/act_{self.name}.html"
 
 
 def _abandon(node_id: str, caller: Caller, reason: str, fence: int | None) -> Edited:
@@ -52,17 +62,59 @@ def _unblock(node_id: str, caller: Caller, reason: str, fence: int | None) -> Ed
     return unblock(node_id=node_id, caller=caller, reason=reason)
 
 
-ABANDON: Final = Act("abandon", "Abandon the claim", "partials/act_abandon.html", FencedForm, _abandon)
-UNBLOCK: Final = Act("unblock", "Unblock", "partials/act_unblock.html", ReasonForm, _unblock)
+def _reopen(node_id: str, caller: Caller, reason: str, fence: int | None) -> Edited:
+    return reopen(node_id=node_id, caller=caller, reason=reason)
 
-_DONE: Final = {"abandon": "The claim is abandoned", "unblock": "Unblocked"}
+
+def _cancel(node_id: str, caller: Caller, reason: str, fence: int | None) -> Edited:
+    return cancel(node_id=node_id, caller=caller, reason=reason)
+
+
+def _waive(edge_id: str, caller: Caller, reason: str, fence: int | None) -> Edited:
+    return waive(edge_id=edge_id, caller=caller, reason=reason)
+
+
+def _unwaive(edge_id: str, caller: Caller, reason: str, fence: int | None) -> Edited:
+    return unwaive(edge_id=edge_id, caller=caller, reason=reason)
+
+
+ABANDON: Final = Act("abandon", "Abandon the claim", "The claim is abandoned", FencedForm, _abandon)
+UNBLOCK: Final = Act("unblock", "Unblock", "Unblocked", ReasonForm, _unblock)
+REOPEN: Final = Act("reopen", "Reopen", "Reopened", ReasonForm, _reopen)
+CANCEL: Final = Act("cancel", "Cancel the work", "Cancelled", ReasonForm, _cancel)
+WAIVE: Final = Act("waive", "Waive the need", "Waived", ReasonForm, _waive, of_edge=True)
+UNWAIVE: Final = Act("unwaive", "Take the waiver back", "The waiver is taken back", ReasonForm, _unwaive, of_edge=True)
+
+ON_NODES: Final = (ABANDON, UNBLOCK, REOPEN, CANCEL)
+ON_EDGES: Final = (WAIVE, UNWAIVE)
+
+
+def offered(found: Detail, *, undoes: bool) -> list[Act]:
+    """What the state of the node allows. `undoes`: it is a container with a cancel of its own to take back.
+
+    What may still be in the way of one, such as work below a container, is said when it is asked for.
+    """
+    state, leaf = State(found.node.state), found.node.leaf
+    claimed = found.lease is not None and found.lease.moves_with_id is None
+    if state in SETTLED:
+        return [REOPEN] if leaf or undoes else []
+    allowed = [ABANDON] if claimed else []
+    if state == State.BLOCKED:
+        allowed.append(UNBLOCK)
+    if state in WAITING | {State.BLOCKED} or (not leaf and not claimed):
+        allowed.append(CANCEL)
+    return allowed
+
+
+def rehearse(act: Act, subject_id: str, caller: Caller, fence: int | None) -> Edited:
+    """What the act would answer now; nothing of it stays. Raises what the act would raise."""
+    return transaction.rehearse(lambda: act.perform(subject_id, caller, "a rehearsal", fence))
 
 
 def told(act: Act, edited: Edited) -> str:
-    """The answer of a service in a sentence."""
-    more = len(edited.became_ready)
-    also = f", and {more:,} more became ready" if more else ""
-    return f"{_DONE[act.name]}: {edited.node.full_key} is {edited.node.state} now{also}."
+    """The answer of a service in sentences."""
+    also = outcome.read(edited, most=outcome.MOST_TOLD).told
+    return " ".join([f"{act.done}: {edited.node.full_key} is {edited.node.state} now.", *also])
 
 
 def refused(refusal: Refusal) -> str:

@@ -65,12 +65,12 @@ def blocked() -> list[Blocked]:
     """In pool order."""
     rows = queries.nodes(NodeFilter(state=State.BLOCKED, leaf=True), limit=MOST_BLOCKED)
     nodes = [NodeRow(*row) for row in rows]
-    reasons = _reasons([node.id for node in nodes])
-    return [Blocked(node, reasons.get(node.id, [])) for node in nodes]
+    last = reasons([node.id for node in nodes])
+    return [Blocked(node, last.get(node.id, [])) for node in nodes]
 
 
-def _reasons(node_ids: Sequence[str]) -> dict[str, list[Reason]]:
-    """The last of each leaf, newest first: by fence and number, because ids need not rise."""
+def reasons(node_ids: Sequence[str]) -> dict[str, list[Reason]]:
+    """Why the last attempts at these nodes ended, newest first: by fence and number, because ids need not rise."""
     if not node_ids:
         return {}
     rows = sql.fetch(

@@ -61,6 +61,7 @@ def answer(request: HttpRequest, page: Page, **about: Hashable) -> HttpResponse:
         "now": stand.now,
         "revision": stand.text,
         "path": request.get_full_path(),
+        "about": about,
         "again": json.dumps({"If-None-Match": etag}),
     }
     if is_fragment(request):

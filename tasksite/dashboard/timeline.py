@@ -82,6 +82,13 @@ _DATA: Final = "CAST(data AS TEXT)"
 _LISTING: Final = {"node.reopened": "CAST('{}' AS TEXT)"}
 """Their data list ids without bound, and no sentence needs them."""
 
+OF_NODE: Final = (*SHOWN, "node.added", "node.changed", "edge.added", "edge.removed")
+"""What the page of a node tells: how it came to be, too."""
+_OF_NODE: Final = f"""
+    SELECT seq, type, at, actor, plan, objective, node, reason,
+        CASE type WHEN 'node.reopened' THEN {_LISTING["node.reopened"]} ELSE {_DATA} END
+    FROM graph_event WHERE node = %s AND type IN ({sql.marks(len(OF_NODE))}) ORDER BY seq DESC LIMIT {MOST}"""
+
 
 def newest() -> list[Line]:
     """The last events that are worth a line, newest first."""
@@ -92,13 +99,25 @@ def newest() -> list[Line]:
     return list(islice(lines, MOST))
 
 
+def of_node(node_id: str) -> list[Line]:
+    """The last events of one node, newest first."""
+    rows = sql.fetch(_OF_NODE, [node_id, *OF_NODE])
+    told = _once_each([_row(row) for row in rows])
+    known = _names(told)
+    return [_line([row], known) for row in told]
+
+
 def _rows() -> list[Row]:
     arms = (
         _OF_TYPE.format(data=_LISTING.get(type_, _DATA), limit=MOST, number=number)
         for number, type_ in enumerate(SHOWN)
     )
     found = sql.fetch(f"{' UNION ALL '.join(arms)} ORDER BY seq DESC", SHOWN)
-    return [Row._make([*row[:-1], json.loads(row[-1])]) for row in found]
+    return [_row(row) for row in found]
+
+
+def _row(row: Sequence[Any]) -> Row:
+    return Row._make([*row[:-1], json.loads(row[-1])])
 
 
 def _once_each(rows: Sequence[Row]) -> list[Row]:

@@ -4,8 +4,9 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, register_converter
 
 from graph import ids
-from tasksite.dashboard import views
-from tasksite.dashboard.acts import ABANDON, UNBLOCK
+from tasksite.dashboard import node_views, views
+from tasksite.dashboard.act_views import show_act
+from tasksite.dashboard.acts import ON_EDGES, ON_NODES
 
 
 class NodeId:
@@ -28,9 +29,10 @@ register_converter(NodeId, "node_id")
 urlpatterns = [
     path("", views.show_overview, name="overview"),
     path("watch/", views.watch_changes, name="watch"),
-    path("nodes/<node_id:node_id>/", views.show_node, name="node"),
-    path("nodes/<node_id:node_id>/abandon/", views.show_act, {"act": ABANDON}, name="abandon"),
-    path("nodes/<node_id:node_id>/unblock/", views.show_act, {"act": UNBLOCK}, name="unblock"),
+    path("nodes/<node_id:node_id>/", node_views.show_node, name="node"),
+    path("nodes/<node_id:node_id>/body/", node_views.show_body, name="node-body"),
+    *(path(f"nodes/<node_id:subject_id>/{act.name}/", show_act, {"act": act}, name=act.name) for act in ON_NODES),
+    *(path(f"edges/<node_id:subject_id>/{act.name}/", show_act, {"act": act}, name=act.name) for act in ON_EDGES),
     path("login/", LoginView.as_view(template_name="pages/login.html", redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]
