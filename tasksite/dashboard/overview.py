@@ -2,11 +2,12 @@
 
 from typing import Any, Final
 
-from tasksite.dashboard import attention, progress, timeline, work
+from tasksite.dashboard import attention, lanes, progress, timeline, work
 from tasksite.dashboard.live import Page
 
 
-def read(now: int) -> dict[str, Any]:
+def read(now: int, *, window: str = "") -> dict[str, Any]:
+    """`window` is how far back the lanes are shown, '' to choose."""
     plans = progress.read()
     blocked = attention.blocked()
     ready = work.pool()
@@ -17,7 +18,7 @@ def read(now: int) -> dict[str, Any]:
         "blocked_left_off": plans.counts["blocked"] - len(blocked),
         "ready": ready,
         "ready_left_off": plans.counts["ready"] - len(ready),
-        "lanes": work.lanes(),
+        "lanes": lanes.read(now, window),
         "lines": timeline.newest(),
     }
 

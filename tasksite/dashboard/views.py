@@ -19,12 +19,13 @@ from leases import queries
 from tasksite.dashboard import acts, live, node, overview, watch
 from tasksite.dashboard.access import caller_of, is_fragment, leads_only, signed_in
 from tasksite.dashboard.acts import Act, ReasonForm
+from tasksite.dashboard.browse_views import window_in
 
 
 @require_safe
 @signed_in
 def show_overview(request: HttpRequest) -> HttpResponse:
-    return live.answer(request, overview.PAGE)
+    return live.answer(request, overview.PAGE, window=window_in(request))
 
 
 @require_safe
