@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from tasksite.dashboard import attention, lanes, progress, timeline, work
+from tasksite.dashboard import attention, held_up, lanes, progress, timeline, work
 from tasksite.dashboard.live import Page
 
 
@@ -16,6 +16,7 @@ def read(now: int, *, window: str = "") -> dict[str, Any]:
         "progress": plans,
         "blocked": blocked,
         "blocked_left_off": plans.counts["blocked"] - len(blocked),
+        "held_up": held_up.read(now),
         "ready": ready,
         "ready_left_off": plans.counts["ready"] - len(ready),
         "lanes": lanes.read(now, window),

@@ -81,7 +81,7 @@ def many(ids: dict[str, str], lane: str, count: int, seconds: int, *, every: int
     Lease.objects.bulk_create(
         Lease(
             id=f"01{lane.upper():A<8.8}{number:016d}", subject_id=ids[f"{lane}/one"], objective_id=ids[lane],
-            token_id=caller.token_id, holder=caller.name, fence=number + 1, generation=1, ttl_s=60,
+            token_id=str(caller.token_id), holder=caller.name, fence=number + 1, generation=1, ttl_s=60,
             acquired_at=from_micros(start), expires_at=from_micros(start + 60), beat_at=from_micros(start),
             ended_at=from_micros(start + seconds * 1_000_000), ending="released",
         )

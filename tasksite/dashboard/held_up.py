@@ -1,0 +1,136 @@
+"""Objectives that wait on something stuck, directly or down a chain: on a task that is blocked or stale, or cancelled.
+
+Nothing moves there until a lead acts on what is stuck, however far away it is. The walk begins at what is stuck, of
+which there is little, and follows it upward to the containers that cannot settle and on to all that needs them; one
+statement goes one edge further along all ways at once. Both the ways and the nodes are bounded.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from graph import sql
+
+MOST_SHOWN: Final = 20
+MOST_STUCK: Final = 100
+MOST_NODES: Final = 2_000
+MOST_EDGES: Final = 12
+"""Edges between what is stuck and what waits; who waits behind more of them waits behind somebody shown, too."""
+CANCELLED_LOOKED_AT: Final = 500
+
+
+class Stuck(NamedTuple):
+    """What somebody has to act on; `why` is blocked, stale or cancelled."""
+
+    id: str
+    full_key: str
+    objective_id: str
+    why: str
+
+
+@dataclass(slots=True)
+class HeldUp:
+    """An objective some of whose tasks can start only after somebody has acted elsewhere."""
+
+    id: str
+    full_key: str
+    title: str
+    state: str
+    tasks: int = 0
+    causes: list[Stuck] = field(default_factory=list)
+    """The nearest in front."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """`more` objectives are not shown; `cut` says that the walk ended at its bounds."""
+
+    objectives: list[HeldUp]
+    more: int = 0
+    cut: bool = False
+
+
+# A cancelled node is stuck when something still needs it: only a lead can waive, or reopen it.
+_STUCK: Final = f"""
+    SELECT * FROM (SELECT n.id, n.full_key, n.objective_id, 'blocked' AS why FROM graph_node n
+        WHERE n.state = 'blocked' ORDER BY n.plan_id, n.position LIMIT {MOST_STUCK}) blocked
+    UNION ALL
+    SELECT * FROM (SELECT n.id, n.full_key, n.objective_id, 'stale' AS why
+        FROM leases_lease l JOIN graph_node n ON n.id = l.subject_id
+        WHERE l.ended_at IS NULL AND l.expires_at <= %s AND l.moves_with_id IS NULL LIMIT {MOST_STUCK}) stale
+    UNION ALL
+    SELECT * FROM (SELECT n.id, n.full_key, n.objective_id, 'cancelled' AS why
+        FROM (SELECT id, full_key, objective_id FROM graph_node
+            WHERE state = 'cancelled' ORDER BY plan_id DESC, position DESC LIMIT {CANCELLED_LOOKED_AT}) n
+        WHERE EXISTS (
+            SELECT 1 FROM graph_edge e JOIN graph_node w ON w.id = e.dependent_id
+            WHERE e.dependency_id = n.id AND NOT e.waived AND w.state = 'pending' LIMIT 1 OFFSET 0)
+        LIMIT {MOST_STUCK}) cancelled"""
+
+# From nodes that will not be done: the containers that therefore will not be, all that needs one of them, and all
+# below that. What has settled or runs waits for nothing any more.
+_FURTHER: Final = """
+    WITH RECURSIVE
+    up(root, id, parent_id, state) AS (
+        SELECT id, id, parent_id, state FROM graph_node WHERE id IN ({ids})
+        UNION
+        SELECT up.root, n.id, n.parent_id, n.state FROM up JOIN graph_node n ON n.id = up.parent_id
+        WHERE up.state <> 'cancelled' AND n.state NOT IN ('done', 'partial', 'cancelled')),
+    down(root, id, objective_id, leaf) AS (
+        SELECT up.root, n.id, n.objective_id, n.leaf
+        FROM up JOIN graph_edge e ON e.dependency_id = up.id JOIN graph_node n ON n.id = e.dependent_id
+        WHERE NOT e.waived AND n.state = 'pending'
+        UNION
+        SELECT down.root, n.id, n.objective_id, n.leaf FROM down JOIN graph_node n ON n.parent_id = down.id
+        WHERE n.state = 'pending')
+    SELECT root, id, objective_id, leaf FROM down LIMIT {limit}"""
+
+_OBJECTIVES: Final = "SELECT id, full_key, title, state FROM graph_node WHERE id IN ({ids}) ORDER BY plan_id, position"
+
+
+def read(now: int) -> Waiting:
+    """In pool order. Where nothing is stuck this is one statement."""
+    stuck = {row[0]: Stuck(*row) for row in sql.fetch(_STUCK, [now])}
+    causes, leaves, cut = _walk(stuck)
+    if not causes:
+        return Waiting([])
+    objectives = {row[0]: HeldUp(*row) for row in _named(set(leaves.values()))}
+    for node_id, objective_id in leaves.items():
+        found, cause = objectives[objective_id], causes[node_id]
+        if cause.objective_id == objective_id:
+            continue  # the lane itself is stuck: that is said where it is shown
+        found.tasks += 1
+        if cause not in found.causes:
+            found.causes.append(cause)
+    held_up = [found for found in objectives.values() if found.tasks]
+    return Waiting(held_up[:MOST_SHOWN], max(0, len(held_up) - MOST_SHOWN), cut)
+
+
+def _walk(stuck: dict[str, Stuck]) -> tuple[dict[str, Stuck], dict[str, str], bool]:
+    """What each waiting node waits for in the end, and the lanes of those that are leaves, the nearest in front."""
+    causes: dict[str, Stuck] = {}
+    leaves: dict[str, str] = {}
+    edge = dict(stuck)
+    for _ in range(MOST_EDGES):
+        if not edge:
+            return causes, leaves, False
+        named, params = sql.among(edge)
+        rows = sql.fetch(_FURTHER.format(ids=named, limit=MOST_NODES + 1), params)
+        next_edge: dict[str, Stuck] = {}
+        for root, node_id, objective_id, leaf in rows:
+            if node_id in causes:
+                continue
+            causes[node_id] = next_edge[node_id] = edge[root]
+            if leaf:
+                leaves[node_id] = objective_id
+        edge = next_edge
+        if len(rows) > MOST_NODES or len(causes) > MOST_NODES:
+            break
+    return causes, leaves, bool(edge)
+
+
+def _named(objective_ids: Collection[str]) -> list[tuple[str, str, str, str]]:
+    if not objective_ids:
+        return []
+    named, params = sql.among(objective_ids)
+    return [(row[0], row[1], row[2], row[3]) for row in sql.fetch(_OBJECTIVES.format(ids=named), params)]
