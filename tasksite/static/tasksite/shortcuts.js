@@ -5,7 +5,13 @@
   const WAITS_MS = 1500; // how long `g` waits for the key that says where
   const search = () => document.getElementById("search");
   const found = () => document.getElementById("found");
-  const keys = () => document.getElementById("keys");
+  // The sheet stands in the dialog that all else opens in, too: pages.js empties it when it closes.
+  const showKeys = () => {
+    const sheet = document.getElementById("keys");
+    if (!sheet) return;
+    document.getElementById("dialog-content").replaceChildren(sheet.content.cloneNode(true));
+    document.getElementById("dialog").showModal();
+  };
   const typing = (target) =>
     target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 
@@ -42,7 +48,7 @@
     }
     const acts = {
       "/": () => { search()?.focus(); search()?.select(); },
-      "?": () => keys()?.showModal(),
+      "?": showKeys,
       g: () => { going = performance.now() + WAITS_MS; },
       j: () => move(1),
       k: () => move(-1),
@@ -81,6 +87,6 @@
     const button = document.getElementById("show-keys");
     if (!button) return;
     button.hidden = false;
-    button.addEventListener("click", () => keys().showModal());
+    button.addEventListener("click", showKeys);
   });
 }
