@@ -2,12 +2,12 @@
 
 Nothing moves there until a lead acts on what is stuck, however far away it is. The walk begins at what is stuck, of
 which there is little, and follows it upward to the containers that cannot settle and on to all that needs them; one
-statement goes one edge further along all ways at once. Both the ways and the nodes are bounded.
+step goes one edge further along all ways at once, in two statements. Both the ways and the nodes are bounded.
 """
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from graph import sql
 
@@ -59,31 +59,32 @@ _STUCK: Final = f"""
         FROM leases_lease l JOIN graph_node n ON n.id = l.subject_id
         WHERE l.ended_at IS NULL AND l.expires_at <= %s AND l.moves_with_id IS NULL LIMIT {MOST_STUCK}) stale
     UNION ALL
-    SELECT * FROM (SELECT n.id, n.full_key, n.objective_id, 'cancelled' AS why
+    SELECT * FROM (SELECT id, full_key, objective_id, 'cancelled' AS why
         FROM (SELECT id, full_key, objective_id FROM graph_node
-            WHERE state = 'cancelled' ORDER BY plan_id DESC, position DESC LIMIT {CANCELLED_LOOKED_AT}) n
+            WHERE state = 'cancelled' ORDER BY plan_id DESC, position DESC LIMIT {CANCELLED_LOOKED_AT}) dropped
         WHERE EXISTS (
             SELECT 1 FROM graph_edge e JOIN graph_node w ON w.id = e.dependent_id
-            WHERE e.dependency_id = n.id AND NOT e.waived AND w.state = 'pending' LIMIT 1 OFFSET 0)
+            WHERE e.dependency_id = dropped.id AND NOT e.waived AND w.state = 'pending' LIMIT 1 OFFSET 0)
         LIMIT {MOST_STUCK}) cancelled"""
 
-# From nodes that will not be done: the containers that therefore will not be, all that needs one of them, and all
-# below that. What has settled or runs waits for nothing any more.
-_FURTHER: Final = """
-    WITH RECURSIVE
-    up(root, id, parent_id, state) AS (
+# From nodes that will not be done, and the containers that therefore will not be, to all that needs one of them; then
+# to what is below that. What has settled or runs waits for nothing any more. States are carried along and judged a
+# step later: under a condition on the joined table SQLite would read all of it first.
+_NEEDING: Final = """
+    WITH RECURSIVE up(root, id, parent_id, state) AS (
         SELECT id, id, parent_id, state FROM graph_node WHERE id IN ({ids})
         UNION
         SELECT up.root, n.id, n.parent_id, n.state FROM up JOIN graph_node n ON n.id = up.parent_id
-        WHERE up.state <> 'cancelled' AND n.state NOT IN ('done', 'partial', 'cancelled')),
-    down(root, id, objective_id, leaf) AS (
-        SELECT up.root, n.id, n.objective_id, n.leaf
-        FROM up JOIN graph_edge e ON e.dependency_id = up.id JOIN graph_node n ON n.id = e.dependent_id
-        WHERE NOT e.waived AND n.state = 'pending'
+        WHERE up.state NOT IN ('done', 'partial', 'cancelled'))
+    SELECT up.root, e.dependent_id FROM up JOIN graph_edge e ON e.dependency_id = up.id
+    WHERE up.state NOT IN ('done', 'partial') AND NOT e.waived LIMIT {limit}"""
+_BELOW: Final = """
+    WITH RECURSIVE down(root, id, objective_id, leaf, state) AS (
+        SELECT id, id, objective_id, leaf, state FROM graph_node WHERE id IN ({ids})
         UNION
-        SELECT down.root, n.id, n.objective_id, n.leaf FROM down JOIN graph_node n ON n.parent_id = down.id
-        WHERE n.state = 'pending')
-    SELECT root, id, objective_id, leaf FROM down LIMIT {limit}"""
+        SELECT down.root, n.id, n.objective_id, n.leaf, n.state FROM down JOIN graph_node n ON n.parent_id = down.id
+        WHERE down.state = 'pending')
+    SELECT root, id, objective_id, leaf FROM down WHERE state = 'pending' LIMIT {limit}"""
 
 _OBJECTIVES: Final = "SELECT id, full_key, title, state FROM graph_node WHERE id IN ({ids}) ORDER BY plan_id, position"
 
@@ -112,21 +113,24 @@ def _walk(stuck: dict[str, Stuck]) -> tuple[dict[str, Stuck], dict[str, str], bo
     leaves: dict[str, str] = {}
     edge = dict(stuck)
     for _ in range(MOST_EDGES):
-        if not edge:
-            return causes, leaves, False
-        named, params = sql.among(edge)
-        rows = sql.fetch(_FURTHER.format(ids=named, limit=MOST_NODES + 1), params)
-        next_edge: dict[str, Stuck] = {}
-        for root, node_id, objective_id, leaf in rows:
-            if node_id in causes:
-                continue
-            causes[node_id] = next_edge[node_id] = edge[root]
-            if leaf:
-                leaves[node_id] = objective_id
-        edge = next_edge
-        if len(rows) > MOST_NODES or len(causes) > MOST_NODES:
+        needing = {dependent: edge[root] for root, dependent in reversed(_further(_NEEDING, edge))}
+        fresh = {dependent: cause for dependent, cause in needing.items() if dependent not in causes}
+        edge = {}
+        for root, node_id, objective_id, leaf in _further(_BELOW, fresh):
+            if node_id not in causes:
+                causes[node_id] = edge[node_id] = fresh[root]
+                if leaf:
+                    leaves[node_id] = objective_id
+        if not edge or len(causes) > MOST_NODES:
             break
     return causes, leaves, bool(edge)
+
+
+def _further(statement: str, ids: Collection[str]) -> list[tuple[Any, ...]]:
+    if not ids:
+        return []
+    named, params = sql.among(ids)
+    return sql.fetch(statement.format(ids=named, limit=MOST_NODES + 1), params)
 
 
 def _named(objective_ids: Collection[str]) -> list[tuple[str, str, str, str]]:
