@@ -4,8 +4,9 @@
 {
   const round = (value) => Math.round(value * 1000) / 1000;
   const move = (axis, nowMs) => {
-    const gone = round((100 * (nowMs * 1000 - Number(axis.dataset.now))) / Number(axis.dataset.micros));
-    if (!(gone >= 0) || gone > 100) return;
+    const since = nowMs * 1000 - Number(axis.dataset.now);
+    const gone = round(Math.min(100, (100 * since) / Number(axis.dataset.micros)));
+    if (!(gone >= 0)) return;
     for (const slide of axis.parentElement.querySelectorAll("svg.slide")) slide.setAttribute("x", `${-gone}%`);
     for (const bar of axis.parentElement.querySelectorAll("rect.growing")) {
       bar.dataset.width ??= String(parseFloat(bar.getAttribute("width")));
