@@ -23,7 +23,8 @@ MOST_OF_DATA: Final = 20_000
 """Characters of an event's data: of a longer one no sentence is made, and its page shows the beginning."""
 LOOKED_THROUGH: Final = 50_000
 """Numbers that a page looks through for what no index leads to; it then says how far it has come."""
-AROUND: Final = 200
+AROUND: Final = 25
+"""Numbers to each side of an event among which others of the same moment are looked for."""
 LOOKED_AT_OF_LANE: Final = 250
 HIGHEST: Final = 2**63 - 1
 
@@ -161,7 +162,7 @@ _ONE: Final = f"""
     SELECT seq, type, at, actor, plan, objective, node, lease, run, attempt, reason,
         substr(CAST(data AS TEXT), 1, {MOST_OF_DATA}), length(CAST(data AS TEXT)) FROM graph_event WHERE seq = %s"""
 _BESIDE: Final = f"""
-    SELECT {_COLUMNS} FROM graph_event e WHERE e.seq > %s AND e.seq < %s AND e.at = %s ORDER BY e.seq LIMIT 50"""
+    SELECT {_COLUMNS} FROM graph_event e WHERE e.seq > %s AND e.seq < %s AND e.at = %s ORDER BY e.seq"""
 
 
 def one(seq: int) -> Mapping[str, Any]:
@@ -170,12 +171,12 @@ def one(seq: int) -> Mapping[str, Any]:
     if not found:
         raise NotFound(f"There is no event {seq}.")
     stored = Stored(*found[0])
-    lines = timeline.tell(_rows(_BESIDE, [seq - AROUND, seq + AROUND, stored.at]))
+    lines = timeline.tell(_rows(_BESIDE, [seq - AROUND, seq + AROUND, stored.at]))  # itself among them
     names = dict(Node.objects.filter(id__in={stored.node, stored.objective} - {""}).values_list("id", "full_key"))
     cut = stored.size > MOST_OF_DATA
     return {
         "event": stored,
-        "line": next((line for line in lines if line.seq == seq), None),
+        "line": next(line for line in lines if line.seq == seq),
         "beside": [line for line in lines if line.seq != seq],
         "plan_name": queries.plan_name(stored.plan) if stored.plan else "",
         "node_name": names.get(stored.node, ""),

@@ -67,6 +67,11 @@ _STUCK: Final = f"""
             WHERE e.dependency_id = dropped.id AND NOT e.waived AND w.state = 'pending' LIMIT 1 OFFSET 0)
         LIMIT {MOST_STUCK}) cancelled"""
 
+# A lane whose claim is stale stands still: nothing else starts in it.
+_OF_LANES: Final = f"""
+    SELECT id, objective_id FROM graph_node
+    WHERE objective_id IN ({{ids}}) AND leaf AND state IN ('pending', 'ready') LIMIT {MOST_NODES}"""
+
 # From nodes that will not be done, and the containers that therefore will not be, to all that needs one of them; then
 # to what is below that. What has settled or runs waits for nothing any more. States are carried along and judged a
 # step later: under a condition on the joined table SQLite would read all of it first.
@@ -111,7 +116,7 @@ def _walk(stuck: dict[str, Stuck]) -> tuple[dict[str, Stuck], dict[str, str], bo
     """What each waiting node waits for in the end, and the lanes of those that are leaves, the nearest in front."""
     causes: dict[str, Stuck] = {}
     leaves: dict[str, str] = {}
-    edge = dict(stuck)
+    edge = _still(stuck) | stuck
     for _ in range(MOST_EDGES):
         needing = {dependent: edge[root] for root, dependent in reversed(_further(_NEEDING, edge))}
         fresh = {dependent: cause for dependent, cause in needing.items() if dependent not in causes}
@@ -124,6 +129,15 @@ def _walk(stuck: dict[str, Stuck]) -> tuple[dict[str, Stuck], dict[str, str], bo
         if not edge or len(causes) > MOST_NODES:
             break
     return causes, leaves, bool(edge)
+
+
+def _still(stuck: dict[str, Stuck]) -> dict[str, Stuck]:
+    """What cannot start because the claim on its lane is stale."""
+    stale = {each.objective_id: each for each in stuck.values() if each.why == "stale"}
+    if not stale:
+        return {}
+    named, params = sql.among(stale)
+    return {node_id: stale[lane] for node_id, lane in sql.fetch(_OF_LANES.format(ids=named), params)}
 
 
 def _further(statement: str, ids: Collection[str]) -> list[tuple[Any, ...]]:

@@ -153,6 +153,14 @@ def test_an_event_has_an_address_and_shows_all_that_is_stored(sam: Client, ids: 
     assert "Of the same moment" in shown and "began an attempt at b/one" in shown
 
 
+def test_of_a_moment_with_many_events_the_nearest_stand_beside_it(ann: Client) -> None:
+    make_plan({f"o{n}": {} for n in range(90)})
+    event = Event.objects.filter(type="node.added").order_by("seq")[80]
+    shown = text(ann.get(f"/events/{event.seq}/").content.decode())
+    assert f"Event {event.seq} lead added o80" in shown
+    assert "lead added o79" in shown and "lead added o81" in shown and "lead added o8 " not in shown
+
+
 @pytest.mark.parametrize("seq", ["0", "123456789", "99999999999999999999999999"])
 def test_an_event_that_is_none_is_not_found(ann: Client, seq: str) -> None:
     assert ann.get(f"/events/{seq}/").status_code == 404

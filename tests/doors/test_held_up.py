@@ -67,6 +67,14 @@ def test_a_stale_claim_does_and_a_live_one_does_not(clock: Callable[[int], None]
     assert found()["web"] == (2, [("api/schema", "stale")])
 
 
+def test_a_stale_claim_holds_up_what_needs_any_task_of_its_lane(clock: Callable[[int], None]) -> None:
+    ids = make_plan({"api": {"tasks": {"one": {}, "two": {}}}, "web": {"tasks": {"x": {"needs": ["api/two"]}}}})
+    claim(node_id=ids["api/one"], caller=make_worker(), ttl_s=5)
+    assert found() == {}
+    clock(6)
+    assert found() == {"web": (1, [("api/one", "stale")])}
+
+
 def test_what_needs_a_cancelled_node_waits_until_the_edge_is_waived() -> None:
     ids = make_plan(CHAIN)
     cancel(node_id=ids["api/schema"], caller=LEAD, reason="dropped")

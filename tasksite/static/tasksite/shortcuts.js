@@ -71,7 +71,10 @@
     else if (event.key === "ArrowUp") (at > 0 ? links[at - 1] : search()).focus();
     else if (event.key === "Escape") {
       if (links.length) search().focus();
-      else search().blur();
+      else {
+        search().value = "";
+        search().blur();
+      }
       close();
     } else return;
     event.preventDefault();
