@@ -200,6 +200,7 @@ def test_all_who_are_signed_in_see_them_and_nobody_else(client: Client, sam: Cli
         assert client.get(path)["Location"].startswith("/login/?next=")
         assert sam.get(path).status_code == 200 or path == "/events/1/"
         assert sam.post(path).status_code == 405
+        assert not re.search(r"<script(?![^>]* src=)|<style|\sstyle=|\son[a-z]+=", sam.get(path).content.decode()), path
 
 
 def test_queries_do_not_grow_with_the_events(ann: Client) -> None:

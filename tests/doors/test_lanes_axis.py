@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -13,16 +14,19 @@ from django.test.utils import CaptureQueriesContext
 
 from graph import clock as judge
 from graph.fields import from_micros
+from graph.ids import new_id
 from graph.models import Node
 from leases import recover
 from leases.claim import Grant, claim
-from leases.models import Lease
+from leases.models import Attempt, Lease, Run
 from leases.settle import reject, release, report
 from tasksite.dashboard import axis, bars, lanes
 from tasksite.dashboard.bars import Bar
 from tests.builders import LEAD, make_plan, make_worker
 
 pytestmark = pytest.mark.django_db
+
+MINUTE = timedelta(minutes=1)
 
 
 def held(grant: Grant) -> dict[str, Any]:
@@ -189,3 +193,34 @@ def test_queries_are_flat_and_five_hundred_lanes_fit_on_a_page(ann: Client) -> N
     assert large[0] <= small[0], (small, large)
     assert large[1] < 300_000
     assert re.search(r"and \d+ more open lanes", ann.get("/").content.decode())
+
+
+def test_however_much_was_done_in_every_lane_the_page_is_bounded(ann: Client) -> None:
+    key, task = "k" * 97, "t" * 100
+    ids = make_plan({f"{key}{n:03}": {"tasks": {task: {}, "now": {}}} for n in range(45)})
+    worker, now = make_worker("w" * 100), judge.read()
+    leases, runs, attempts = list[Lease](), list[Run](), list[Attempt]()
+    for objective in [name for name in ids if "/" not in name]:
+        for number in range(40):
+            start = from_micros(now - (40 - number) * 80 * 1_000_000)
+            about = {"id": new_id(), "subject_id": ids[f"{objective}/{task}"], "objective_id": ids[objective]}
+            leases.append(
+                Lease(
+                    **about, token_id=str(worker.token_id), holder=worker.name, fence=number + 1, generation=1,
+                    ttl_s=60, acquired_at=start, expires_at=start, beat_at=start, ended_at=start + MINUTE, ending="released",
+                )
+            )  # fmt: skip
+            run = Run(id=new_id(), node_id=about["subject_id"], lease_id=about["id"], opened_at=start)
+            run.closed_at, run.outcome = start + MINUTE, "released"
+            runs.append(run)
+            attempts += [
+                Attempt(id=new_id(), run=run, number=try_, opened_at=start, closed_at=start, outcome="rejected")
+                for try_ in (1, 2)
+            ]
+    for model, rows in ((Lease, leases), (Run, runs), (Attempt, attempts)):
+        model._default_manager.bulk_create(rows)  # type: ignore[arg-type]
+    for objective in [name for name in ids if "/" not in name][:42]:
+        claim(node_id=ids[f"{objective}/now"], caller=worker, ttl_s=600)
+    Node.objects.update(title="x" * 500)
+    shown = ann.get("/?window=1h").content
+    assert shown.count(b'class="claim claim-') > 300 and len(shown) < 300_000, len(shown)
