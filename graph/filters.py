@@ -26,9 +26,15 @@ def narrowed(*, plan: str | None = None, objective: str | None = None, q: str | 
         where += " AND n.objective_id = %s"
         params.append(ids.parse(objective) or "")
     if q:
-        where += f" AND ({_holds('n.full_key')} OR {_holds('n.title')})"
-        params += [normalize("NFC", q).translate(_FOLD)] * 2
+        key, folded = holds("n.full_key", q)
+        where += f" AND ({key} OR {holds('n.title', q)[0]})"
+        params += [folded] * 2
     return where, params
+
+
+def holds(column: str, q: str) -> tuple[str, str]:
+    """The condition that a column's text has `q` in it, whatever the case of ASCII letters, and its parameter."""
+    return _holds(column), normalize("NFC", q).translate(_FOLD)
 
 
 def _holds(column: str) -> str:

@@ -69,6 +69,13 @@ def answer(request: HttpRequest, page: Page, **about: Hashable) -> HttpResponse:
     return _finished(render(request, page.whole, context))
 
 
+def still(request: HttpRequest, page: Page, **about: Hashable) -> HttpResponse:
+    """A page that does not change while it is looked at, and asks for nothing."""
+    now, lead = clock.read(), is_lead(request.user)
+    content = render_to_string(page.part, {**page.read(now, **about), "now": now, "lead": lead})
+    return _finished(render(request, page.whole, {"content": content, "now": now, "still": True}))
+
+
 def _stand(request: HttpRequest, now: int) -> Revision:
     """The revision to show. All pages that were told of the same one ask at once, and while workers are busy each
     would read another: they get the one that the first of them read.

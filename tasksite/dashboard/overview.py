@@ -2,11 +2,12 @@
 
 from typing import Any, Final
 
-from tasksite.dashboard import attention, progress, timeline, work
+from tasksite.dashboard import attention, held_up, lanes, progress, timeline, work
 from tasksite.dashboard.live import Page
 
 
-def read(now: int) -> dict[str, Any]:
+def read(now: int, *, window: str = "") -> dict[str, Any]:
+    """`window` is how far back the lanes are shown, '' to choose."""
     plans = progress.read()
     blocked = attention.blocked()
     ready = work.pool()
@@ -15,9 +16,10 @@ def read(now: int) -> dict[str, Any]:
         "progress": plans,
         "blocked": blocked,
         "blocked_left_off": plans.counts["blocked"] - len(blocked),
+        "held_up": held_up.read(now),
         "ready": ready,
         "ready_left_off": plans.counts["ready"] - len(ready),
-        "lanes": work.lanes(),
+        "lanes": lanes.read(now, window),
         "lines": timeline.newest(),
     }
 

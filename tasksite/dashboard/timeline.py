@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Any, Final, NamedTuple
 
-from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from graph import sql
 from graph.models import Node, Plan
+from tasksite.dashboard.links import node_link
 from tasksite.dashboard.sentences import Told, sentence
 
 MOST: Final = 30
@@ -71,6 +71,8 @@ class Line:
     def tone(self) -> str:
         """Names the mark in front of the line: a state, or the kind of the event."""
         room, _, word = self.type.partition(".")
+        if room in ("lease", "attempt"):
+            return room if word in ("expired", "closed") else "step"
         return word if room == "node" else room
 
 
@@ -90,9 +92,20 @@ _OF_NODE: Final = f"""
     FROM graph_event WHERE node = %s AND type IN ({sql.marks(len(OF_NODE))}) ORDER BY seq DESC LIMIT {MOST}"""
 
 
+def tell(rows: Sequence[Row]) -> list[Line]:
+    """A line for each of these events."""
+    known = _names(rows)
+    return [_line([row], known) for row in rows]
+
+
 def newest() -> list[Line]:
     """The last events that are worth a line, newest first."""
-    rows = _once_each(_rows())
+    return told_once(_rows())
+
+
+def told_once(rows: Sequence[Row]) -> list[Line]:
+    """Of these events, newest first, those that are worth a line; what one act did to many nodes is one line."""
+    rows = _once_each([row for row in rows if row.type in SHOWN])
     known = _names(rows)
     worthy = (row for row in rows if _worth(row, known))
     lines = (_line(list(act), known) for _, act in groupby(worthy, _act))
@@ -149,7 +162,7 @@ class _Known:
 
     def node(self, node_id: str) -> SafeString:
         full_key, _ = self.nodes.get(node_id, ("", True))
-        return format_html('<span class="key">{}</span>', full_key)
+        return node_link(node_id, full_key) if full_key else SafeString("")
 
     def leaf(self, node_id: str) -> bool:
         return self.nodes.get(node_id, ("", True))[1]

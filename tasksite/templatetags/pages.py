@@ -4,7 +4,6 @@ from datetime import datetime
 from typing import Any, Final
 
 from django import template
-from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -12,6 +11,7 @@ from graph import clock
 from graph.fields import from_micros, iso, to_micros
 from tasksite.dashboard import attention
 from tasksite.dashboard.access import is_lead
+from tasksite.dashboard.links import node_link, plan_link, plan_path, worker_link
 
 register = template.Library()
 
@@ -39,10 +39,10 @@ def number(value: int) -> str:
     return f"{value:,}"
 
 
-@register.simple_tag
-def node_link(node_id: str, full_key: str) -> SafeString:
-    """The key of a node as a link to its page."""
-    return format_html('<a class="key" href="{}">{}</a>', reverse("node", args=[node_id]), full_key)
+register.simple_tag(node_link)
+register.simple_tag(worker_link)
+register.simple_tag(plan_link)
+register.simple_tag(plan_path)
 
 
 @register.simple_tag(takes_context=True)

@@ -30,6 +30,7 @@
       const shown = span((now - Date.parse(time.dateTime)) / 1000);
       if (time.textContent !== shown) time.textContent = shown;
     }
+    document.dispatchEvent(new CustomEvent("tick", { detail: now })); // for whatever else goes by this clock
   };
 
   document.addEventListener("DOMContentLoaded", () => {
