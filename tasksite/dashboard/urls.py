@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, register_converter
 
 from graph import ids
-from tasksite.dashboard import views
+from tasksite.dashboard import plan_views, views
 from tasksite.dashboard.acts import ABANDON, UNBLOCK
 
 
@@ -31,6 +31,10 @@ urlpatterns = [
     path("nodes/<node_id:node_id>/", views.show_node, name="node"),
     path("nodes/<node_id:node_id>/abandon/", views.show_act, {"act": ABANDON}, name="abandon"),
     path("nodes/<node_id:node_id>/unblock/", views.show_act, {"act": UNBLOCK}, name="unblock"),
+    path("plans/", plan_views.show_plans, name="plans"),
+    path("plans/<node_id:plan_id>/", plan_views.show_plan, name="plan"),
+    path("plans/<node_id:plan_id>/export.yaml", plan_views.export_plan, {"form": "yaml"}, name="export_yaml"),
+    path("plans/<node_id:plan_id>/export.json", plan_views.export_plan, {"form": "json"}, name="export_json"),
     path("login/", LoginView.as_view(template_name="pages/login.html", redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]
