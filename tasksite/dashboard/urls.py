@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, register_converter
 
 from graph import ids
-from tasksite.dashboard import plan_views, views
+from tasksite.dashboard import import_views, plan_views, views
 from tasksite.dashboard.acts import ABANDON, UNBLOCK
 
 
@@ -32,6 +32,8 @@ urlpatterns = [
     path("nodes/<node_id:node_id>/abandon/", views.show_act, {"act": ABANDON}, name="abandon"),
     path("nodes/<node_id:node_id>/unblock/", views.show_act, {"act": UNBLOCK}, name="unblock"),
     path("plans/", plan_views.show_plans, name="plans"),
+    path("plans/import/", import_views.show_import, name="import"),
+    path("plans/<node_id:plan_id>/import/", import_views.show_import, name="import_again"),
     path("plans/<node_id:plan_id>/", plan_views.show_plan, name="plan"),
     path("plans/<node_id:plan_id>/export.yaml", plan_views.export_plan, {"form": "yaml"}, name="export_yaml"),
     path("plans/<node_id:plan_id>/export.json", plan_views.export_plan, {"form": "json"}, name="export_json"),
