@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, register_converter
 
 from graph import ids
-from tasksite.dashboard import import_views, plan_views, views
+from tasksite.dashboard import graph_views, import_views, plan_views, views
 from tasksite.dashboard.acts import ABANDON, UNBLOCK
 
 
@@ -35,6 +35,8 @@ urlpatterns = [
     path("plans/import/", import_views.show_import, name="import"),
     path("plans/<node_id:plan_id>/import/", import_views.show_import, name="import_again"),
     path("plans/<node_id:plan_id>/", plan_views.show_plan, name="plan"),
+    path("plans/<node_id:plan_id>/graph.json", graph_views.show_graph, name="graph"),
+    path("plans/<node_id:plan_id>/states.json", graph_views.show_states, name="graph_states"),
     path("plans/<node_id:plan_id>/export.yaml", plan_views.export_plan, {"form": "yaml"}, name="export_yaml"),
     path("plans/<node_id:plan_id>/export.json", plan_views.export_plan, {"form": "json"}, name="export_json"),
     path("login/", LoginView.as_view(template_name="pages/login.html", redirect_authenticated_user=True), name="login"),

@@ -1,0 +1,225 @@
+// The graph of a plan: boxes where the server says, in the colours and with the marks of their states. A closed
+// container opens by a click, an open one closes, a leaf leads to its page. States follow the live part of the page;
+// what the search finds in the table is lit here.
+"use strict";
+{
+  const place = document.getElementById("graph");
+  const said = document.getElementById("graph-said");
+  const tools = document.querySelector(".graph .tools");
+  const LEAF = 0, CLOSED = 1, OPEN = 2;
+  const MARKS = { done: "✓", partial: "◐", running: "▶", ready: "◎", pending: "○", blocked: "■", cancelled: "–" };
+  // Seen from afar a name cannot be read: the outline says the state as well.
+  const SHAPES = {
+    done: "round-rectangle", partial: "bottom-round-rectangle", running: "round-tag", ready: "barrel",
+    pending: "rectangle", blocked: "cut-rectangle", cancelled: "rectangle",
+  };
+  const MANY = 800; // nodes above which smoothness goes before beauty
+  const READABLE = 0.55; // of its size, below which a whole graph is not squeezed at first
+
+  let cy = null;
+  let drawn = null; // the answer that is drawn
+  let opened = null; // ids of open containers; null as long as the server chooses
+
+  // Colours
+
+  const inks = () => {
+    const probe = document.body.appendChild(document.createElement("i"));
+    const found = {};
+    for (const name of [...Object.keys(MARKS), "text", "muted", "panel", "raised", "line", "accent"]) {
+      probe.className = `ink-${name}`;
+      found[name] = getComputedStyle(probe).color;
+    }
+    probe.remove();
+    return found;
+  };
+  const mixed = (ink, ground, share) => {
+    const [a, b] = [ink, ground].map((colour) => colour.match(/[\d.]+/g).map(Number));
+    return `rgb(${[0, 1, 2].map((part) => Math.round(a[part] * share + b[part] * (1 - share))).join(",")})`;
+  };
+  const style = () => {
+    const ink = inks();
+    const states = Object.keys(MARKS).map((state) => ({
+      selector: `node.${state}`,
+      style: {
+        "border-color": ink[state],
+        "background-color": mixed(ink[state], ink.panel, state === "done" ? 0.22 : state === "pending" ? 0.02 : 0.12),
+        "border-style": state === "pending" ? "dashed" : state === "cancelled" ? "dotted" : "solid",
+      },
+    }));
+    const shapes = Object.entries(SHAPES).map(([state, shape]) => ({ selector: `node.${state}.box`, style: { shape } }));
+    return [
+      { selector: "node", style: {
+        width: 150, height: 28, shape: "round-rectangle", label: "data(label)", color: ink.text, "font-size": 11,
+        "text-valign": "center", "text-halign": "center", "text-wrap": "ellipsis", "text-max-width": 136,
+        "min-zoomed-font-size": 5, "border-width": 1.5, "overlay-opacity": 0,
+      } },
+      ...states, ...shapes,
+      { selector: "node.running, node.blocked", style: { "border-width": 3 } },
+      { selector: "node.closed", style: { "border-width": 3, "border-style": "double" } },
+      { selector: "node:parent", style: {
+        shape: "round-rectangle", "text-valign": "top", "text-halign": "center", "text-margin-y": 17, padding: 14,
+        "background-color": ink.raised, "background-opacity": 0.6, "border-width": 1, "text-max-width": 400,
+        "min-width": 0,
+      } },
+      { selector: "edge", style: {
+        width: 1.2, "line-color": ink.line, "target-arrow-color": ink.line, "target-arrow-shape": "triangle",
+        "arrow-scale": 0.8, "curve-style": "bezier", "overlay-opacity": 0,
+      } },
+      { selector: "edge.waived", style: { "line-style": "dashed", "line-color": ink.muted, "target-arrow-color": ink.muted } },
+      { selector: ".dim", style: { opacity: 0.2 } },
+      { selector: "node.hit", style: { "border-color": ink.accent, "border-width": 4, "border-style": "solid" } },
+    ];
+  };
+
+  // Drawing
+
+  const ask = async (address) => {
+    const there = new URL(address, location.href);
+    if (opened) there.searchParams.set("open", [...opened].join(","));
+    const answer = await fetch(there, { headers: { Accept: "application/json" } });
+    if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
+    return answer.json();
+  };
+  const elements = ({ nodes, edges }) => [
+    ...nodes.map(([id, parent, key, title, kind, x, y], number) => ({
+      group: "nodes", classes: kind === OPEN ? "open" : kind === CLOSED ? "closed box" : "box",
+      data: { id: String(number), parent: parent < 0 ? undefined : String(parent), node: id, key, title, kind, label: key },
+      position: kind === OPEN ? undefined : { x, y },
+    })),
+    ...edges.map(([source, target, waived]) => ({
+      group: "edges", classes: waived ? "waived" : "", data: { source: String(source), target: String(target) },
+    })),
+  ];
+  const first = () => {
+    cy.fit(undefined, 16);
+    if (cy.zoom() >= READABLE) return;
+    cy.zoom(READABLE); // from the start of the plan; the rest is a drag away
+    const box = cy.elements().boundingBox();
+    cy.pan({ x: 16 - box.x1 * READABLE, y: Math.max(16, (cy.height() - box.h * READABLE) / 2) - box.y1 * READABLE });
+  };
+  const draw = async (keep) => {
+    const began = performance.now();
+    drawn = await ask(place.dataset.graph);
+    const many = drawn.nodes.length > MANY;
+    const view = keep && cy ? { id: keep, at: where(keep), zoom: cy.zoom() } : null;
+    cy?.destroy();
+    cy = cytoscape({
+      container: place, elements: elements(drawn), style: style(), layout: { name: "preset", fit: false },
+      autoungrabify: true, autounselectify: true, boxSelectionEnabled: false, minZoom: 0.03, maxZoom: 3,
+      hideEdgesOnViewport: many, textureOnViewport: many, pixelRatio: many ? 1 : "auto",
+    });
+    if (many) cy.edges().style("curve-style", "straight");
+    opened = new Set(drawn.nodes.filter((node) => node[4] === OPEN).map((node) => node[0]));
+    listen();
+    await colour();
+    first();
+    const now = view && where(view.id);
+    if (now && view.at) { // what was clicked stays under the pointer
+      cy.zoom(view.zoom);
+      const there = where(view.id);
+      cy.panBy({ x: view.at.x - there.x, y: view.at.y - there.y });
+    }
+    light();
+    tools.hidden = false;
+    const closed = drawn.nodes.some((node) => node[4] === CLOSED);
+    tell(drawn.left_off ? `${drawn.left_off} more are not drawn.` : "", closed ? "A click opens what has a double outline." : "");
+    place.dataset.drawn = drawn.tag;
+    place.dataset.took = Math.round(performance.now() - began);
+  };
+  const tell = (...sentences) => { said.textContent = sentences.filter(Boolean).join(" "); };
+  const where = (node) => {
+    const box = cy.nodes().filter((each) => each.data("node") === node).renderedBoundingBox();
+    return Number.isFinite(box.x1) ? { x: box.x1, y: box.y1 } : null;
+  };
+
+  const colour = async () => {
+    const found = await ask(place.dataset.states);
+    if (found.tag !== drawn.tag) return draw(); // imported again, or waived, meanwhile
+    cy.batch(() => {
+      [...found.states].forEach((number, index) => {
+        const node = cy.getElementById(String(index));
+        const state = drawn.names[number];
+        const counts = found.counts[index];
+        const label = `${MARKS[state]} ${node.data("key")}${counts ? ` ${counts[0]}/${counts[1]}` : ""}`;
+        if (node.data("label") === label && node.data("state") === state) return;
+        node.removeClass(Object.keys(MARKS)).addClass(state);
+        node.data({ label, state });
+      });
+    });
+  };
+
+  // What the table was narrowed to is lit, and the rest is dimmed.
+  const light = () => {
+    cy.batch(() => {
+      cy.elements().removeClass("dim hit");
+      const table = document.querySelector(".objectives[data-sought]");
+      if (!table) return;
+      const byId = new Map(cy.nodes().map((node) => [node.data("node"), node]));
+      const hits = cy.collection();
+      for (const row of table.querySelectorAll("[data-node]")) {
+        const more = row.nextElementSibling?.classList.contains("task");
+        const node = byId.get(row.dataset.node) ?? byId.get(row.dataset.lane);
+        if (node && !(more && node.data("kind") === OPEN)) hits.merge(node);
+      }
+      hits.addClass("hit");
+      cy.elements().not(hits).not(hits.ancestors()).not(hits.descendants()).addClass("dim");
+    });
+  };
+
+  // Hands
+
+  const follow = (event) => {
+    const { node, kind } = event.target.data();
+    if (kind === LEAF) return location.assign(`/nodes/${node}/`);
+    if (kind === OPEN) opened.delete(node);
+    else opened.add(node);
+    return attempt(() => draw(node));
+  };
+  const listen = () => {
+    cy.on("tap", "node", follow);
+    cy.on("mouseover", "node", (event) => {
+      const { key, title, state } = event.target.data();
+      place.title = `${key}: ${title} (${state})`;
+      place.style.cursor = "pointer";
+    });
+    cy.on("mouseout", "node", () => { place.title = ""; place.style.cursor = ""; });
+  };
+  const zoom = (by) => cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
+  const acts = {
+    in: () => zoom(1.25), out: () => zoom(0.8), fit: () => cy.fit(undefined, 16),
+    close: () => { opened = new Set(); return attempt(() => draw()); },
+  };
+  const keys = {
+    "+": acts.in, "=": acts.in, "-": acts.out, "0": acts.fit,
+    ArrowLeft: () => cy.panBy({ x: 60, y: 0 }), ArrowRight: () => cy.panBy({ x: -60, y: 0 }),
+    ArrowUp: () => cy.panBy({ x: 0, y: 60 }), ArrowDown: () => cy.panBy({ x: 0, y: -60 }),
+  };
+  tools.addEventListener("click", (event) => { acts[event.target.closest("button")?.dataset.graph]?.(); });
+  place.addEventListener("keydown", (event) => {
+    const act = cy && !event.ctrlKey && !event.metaKey && !event.altKey && keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  });
+
+  // One thing at a time: what is asked for while something is under way comes after it, once.
+  let busy = Promise.resolve();
+  const attempt = (work) => {
+    busy = busy.then(work).catch((error) => tell(`The graph could not be drawn. ${error.message}`));
+    return busy;
+  };
+
+  let revision = document.getElementById("live")?.dataset.revision;
+  document.addEventListener("htmx:afterSettle", (event) => {
+    if (event.target.id !== "live" || !cy) return;
+    light();
+    const found = document.getElementById("live").dataset.revision;
+    if (found === revision) return;
+    revision = found;
+    attempt(colour);
+  });
+  const restyle = () => { if (cy) cy.style(style()); };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", restyle);
+  new MutationObserver(restyle).observe(document.documentElement, { attributeFilter: ["data-theme"] });
+  attempt(() => draw());
+}
