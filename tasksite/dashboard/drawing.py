@@ -16,7 +16,7 @@ from django.core.cache import cache
 import tasksite
 from graph import queries, sql
 from graph.states import State
-from tasksite.dashboard.layered import layout
+from tasksite.dashboard.layered import PAD, layout
 
 WHOLE: Final = 300
 """Nodes up to which a plan is drawn whole."""
@@ -134,7 +134,9 @@ def _drawn(about: Subject) -> Drawing:
         box = boxes[node_id]
         kind = LEAF if leaf else OPEN if node_id in about.opened else CLOSED
         middle = [round(box.x + box.width / 2), round(box.y + box.height / 2)]
-        nodes.append([node_id, -1 if parent_id is None else number[parent_id], full_key, title[:TITLE], kind, *middle])
+        inner = [round(box.width - 2 * PAD), round(box.height - 2 * PAD)] if kind == OPEN else []
+        parent = -1 if parent_id is None else number[parent_id]
+        nodes.append([node_id, parent, full_key, title[:TITLE], kind, *middle, *inner])
     answer = {
         "tag": about.tag,
         "names": [state.value for state in State],

@@ -14,7 +14,8 @@
     pending: "rectangle", blocked: "cut-rectangle", cancelled: "rectangle",
   };
   const MANY = 800; // nodes above which smoothness goes before beauty
-  const READABLE = 0.55; // of its size, below which a whole graph is not squeezed at first
+  const READABLE = 0.8; // of its size, below which a whole graph is not squeezed at first
+  const LOWEST = 200; // pixels that the frame has at least; a flat graph needs no more
 
   let cy = null;
   let drawn = null; // the answer that is drawn
@@ -25,7 +26,7 @@
   const inks = () => {
     const probe = document.body.appendChild(document.createElement("i"));
     const found = {};
-    for (const name of [...Object.keys(MARKS), "text", "muted", "panel", "raised", "line", "accent"]) {
+    for (const name of [...Object.keys(MARKS), "text", "muted", "panel", "raised", "accent"]) {
       probe.className = `ink-${name}`;
       found[name] = getComputedStyle(probe).color;
     }
@@ -38,6 +39,8 @@
   };
   const style = () => {
     const ink = inks();
+    const arrow = mixed(ink.muted, ink.panel, 0.6);
+    const font = getComputedStyle(document.body).fontFamily;
     const states = Object.keys(MARKS).map((state) => ({
       selector: `node.${state}`,
       style: {
@@ -49,7 +52,7 @@
     const shapes = Object.entries(SHAPES).map(([state, shape]) => ({ selector: `node.${state}.box`, style: { shape } }));
     return [
       { selector: "node", style: {
-        width: 150, height: 28, shape: "round-rectangle", label: "data(label)", color: ink.text, "font-size": 11,
+        width: 150, height: 28, shape: "round-rectangle", label: "data(label)", color: ink.text, "font-size": 12, "font-family": font,
         "text-valign": "center", "text-halign": "center", "text-wrap": "ellipsis", "text-max-width": 136,
         "min-zoomed-font-size": 5, "border-width": 1.5, "overlay-opacity": 0,
       } },
@@ -59,13 +62,14 @@
       { selector: "node:parent", style: {
         shape: "round-rectangle", "text-valign": "top", "text-halign": "center", "text-margin-y": 17, padding: 14,
         "background-color": ink.raised, "background-opacity": 0.6, "border-width": 1, "text-max-width": 400,
-        "min-width": 0,
+        // Room for its name above what lies in it, as the layout has it.
+        "min-width": "data(width)", "min-height": "data(height)", "min-height-bias-top": "100%", "min-height-bias-bottom": "0%",
       } },
       { selector: "edge", style: {
-        width: 1.2, "line-color": ink.line, "target-arrow-color": ink.line, "target-arrow-shape": "triangle",
+        width: 1.2, "line-color": arrow, "target-arrow-color": arrow, "target-arrow-shape": "triangle",
         "arrow-scale": 0.8, "curve-style": "bezier", "overlay-opacity": 0,
       } },
-      { selector: "edge.waived", style: { "line-style": "dashed", "line-color": ink.muted, "target-arrow-color": ink.muted } },
+      { selector: "edge.waived", style: { "line-style": "dashed" } },
       { selector: ".dim", style: { opacity: 0.2 } },
       { selector: "node.hit", style: { "border-color": ink.accent, "border-width": 4, "border-style": "solid" } },
     ];
@@ -81,9 +85,9 @@
     return answer.json();
   };
   const elements = ({ nodes, edges }) => [
-    ...nodes.map(([id, parent, key, title, kind, x, y], number) => ({
+    ...nodes.map(([id, parent, key, title, kind, x, y, width, height], number) => ({
       group: "nodes", classes: kind === OPEN ? "open" : kind === CLOSED ? "closed box" : "box",
-      data: { id: String(number), parent: parent < 0 ? undefined : String(parent), node: id, key, title, kind, label: key },
+      data: { id: String(number), parent: parent < 0 ? undefined : String(parent), node: id, key, title, kind, name: parent < 0 ? key : key.slice(key.indexOf("/") + 1), label: "", width, height },
       position: kind === OPEN ? undefined : { x, y },
     })),
     ...edges.map(([source, target, waived]) => ({
@@ -91,10 +95,19 @@
     })),
   ];
   const first = () => {
+    const box = cy.elements().boundingBox();
+    const size = Math.max(READABLE, Math.min(1, (place.clientWidth - 32) / box.w));
+    place.style.height = ""; // as tall as the style sheet says, or as the graph is where that is less
+    const wanted = Math.max(LOWEST, Math.ceil(box.h * size + 32));
+    if (wanted < place.clientHeight) place.style.height = `${wanted}px`;
+    cy.resize();
     cy.fit(undefined, 16);
+    if (cy.zoom() > 1) {
+      cy.zoom(1);
+      cy.center();
+    }
     if (cy.zoom() >= READABLE) return;
     cy.zoom(READABLE); // from the start of the plan; the rest is a drag away
-    const box = cy.elements().boundingBox();
     cy.pan({ x: 16 - box.x1 * READABLE, y: Math.max(16, (cy.height() - box.h * READABLE) / 2) - box.y1 * READABLE });
   };
   const draw = async (keep) => {
@@ -140,7 +153,7 @@
         const node = cy.getElementById(String(index));
         const state = drawn.names[number];
         const counts = found.counts[index];
-        const label = `${MARKS[state]} ${node.data("key")}${counts ? ` ${counts[0]}/${counts[1]}` : ""}`;
+        const label = `${MARKS[state]} ${node.data("name")}${counts ? ` ${counts[0]}/${counts[1]}` : ""}`;
         if (node.data("label") === label && node.data("state") === state) return;
         node.removeClass(Object.keys(MARKS)).addClass(state);
         node.data({ label, state });
@@ -148,21 +161,32 @@
     });
   };
 
-  // What the table was narrowed to is lit, and the rest is dimmed.
-  const light = () => {
+  // What is sought is lit and the rest dimmed: what is drawn is looked through here, what lies in closed containers is
+  // in the table, as far as that goes.
+  const fold = (text) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
+  const sought = (table) => {
+    const { q, state } = table.dataset;
+    const word = fold(q);
+    const found = new Set();
+    for (const row of table.querySelectorAll("tr[data-node]")) {
+      if (row.dataset.node !== row.dataset.lane) found.add(row.dataset.node).add(row.dataset.lane);
+    }
+    return cy.nodes().filter((node) => {
+      const { key, title, kind, node: id, state: now } = node.data();
+      if (kind === CLOSED && found.has(id)) return true;
+      return (!state || (kind === LEAF && now === state)) && (fold(key).includes(word) || fold(title).includes(word));
+    });
+  };
+  const light = (move = false) => {
     cy.batch(() => {
       cy.elements().removeClass("dim hit");
-      const table = document.querySelector(".objectives[data-sought]");
+      const table = document.querySelector(".objectives[data-q]");
       if (!table) return;
-      const byId = new Map(cy.nodes().map((node) => [node.data("node"), node]));
-      const hits = cy.collection();
-      for (const row of table.querySelectorAll("[data-node]")) {
-        const more = row.nextElementSibling?.classList.contains("task");
-        const node = byId.get(row.dataset.node) ?? byId.get(row.dataset.lane);
-        if (node && !(more && node.data("kind") === OPEN)) hits.merge(node);
-      }
-      hits.addClass("hit");
+      const hits = sought(table).addClass("hit");
       cy.elements().not(hits).not(hits.ancestors()).not(hits.descendants()).addClass("dim");
+      const { x1, y1, x2, y2 } = cy.extent();
+      const seen = ({ x, y }) => x > x1 && x < x2 && y > y1 && y < y2;
+      if (move && hits.nonempty() && !hits.some((hit) => seen(hit.position()))) cy.center(hits.first());
     });
   };
 
@@ -209,10 +233,12 @@
     return busy;
   };
 
+  let looked = " ";
   let revision = document.getElementById("live")?.dataset.revision;
   document.addEventListener("htmx:afterSettle", (event) => {
     if (event.target.id !== "live" || !cy) return;
-    light();
+    const { q = "", state = "" } = document.querySelector(".objectives").dataset;
+    light(looked !== (looked = `${q} ${state}`)); // what is newly sought is shown; what is live does not move the view
     const found = document.getElementById("live").dataset.revision;
     if (found === revision) return;
     revision = found;
