@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from graph import clock, ids
 from graph.errors import NotFound
-from tasksite.dashboard import drawing, revision
+from tasksite.dashboard import drawing, live
 from tasksite.dashboard.access import signed_in
 
 MOST_OPEN: Final = 400
@@ -32,7 +32,7 @@ def show_graph(request: HttpRequest, plan_id: str) -> HttpResponse:
 @signed_in
 def show_states(request: HttpRequest, plan_id: str) -> HttpResponse:
     """The states of what is drawn, read once a revision however many are watching."""
-    stand = revision.read(clock.read())
+    stand = live.stand(request, clock.read())
     about = _subject(request, plan_id)
     etag = f'"{about.tag}-{stand.text}"'
     if request.headers.get("If-None-Match") == etag:

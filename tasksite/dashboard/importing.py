@@ -8,8 +8,7 @@ from typing import Any, Final
 from graph import reporting
 from graph.actors import Caller
 from graph.errors import PlanConflict, PlanInvalid, Refusal
-from graph.importing import ImportResult, configured_limits
-from graph.plan_file import read_plan
+from graph.importing import ImportResult, read_file
 from leases.acts import import_plan
 from tasksite.dashboard import acts
 from tasksite.dashboard.excerpts import MOST, Fault, Line, excerpts
@@ -107,7 +106,7 @@ def answer(upload: Upload, caller: Caller, *, prune: bool, shown: str) -> Answer
     """Show what the file would change, or, where that was `shown`, change it."""
     form = upload.form
     try:
-        plan = read_plan(upload.data, form, configured_limits())
+        plan = read_file(upload.data, form, prune=prune)
         result = import_plan(plan=plan, caller=caller, prune=prune, dry_run=not shown, shown=shown or None)
     except PlanInvalid as refusal:
         faults: list[dict[str, Any]] = refusal.fields["faults"]

@@ -80,7 +80,9 @@
   const ask = async (address) => {
     const there = new URL(address, location.href);
     if (opened) there.searchParams.set("open", [...opened].join(","));
-    const answer = await fetch(there, { headers: { Accept: "application/json" } });
+    // All pages that were told of the same change are shown the same.
+    const told = document.getElementById("live")?.dataset.revision ?? "";
+    const answer = await fetch(there, { headers: { Accept: "application/json", Told: told } });
     if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
     return answer.json();
   };
