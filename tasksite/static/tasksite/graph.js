@@ -7,6 +7,7 @@
   const said = document.getElementById("graph-said");
   const tools = document.querySelector(".graph .tools");
   const LEAF = 0, CLOSED = 1, OPEN = 2;
+  const KINDS = ["box", "closed box", "open"];
   const MARKS = { done: "✓", partial: "◐", running: "▶", ready: "◎", pending: "○", blocked: "■", cancelled: "–" };
   // Seen from afar a name cannot be read: the outline says the state as well.
   const SHAPES = {
@@ -67,7 +68,7 @@
       } },
       { selector: "edge", style: {
         width: 1.2, "line-color": arrow, "target-arrow-color": arrow, "target-arrow-shape": "triangle",
-        "arrow-scale": 0.8, "curve-style": "bezier", "overlay-opacity": 0,
+        "arrow-scale": 0.8, "curve-style": "straight", "overlay-opacity": 0,
       } },
       { selector: "edge.waived", style: { "line-style": "dashed" } },
       { selector: ".dim", style: { opacity: 0.2 } },
@@ -86,60 +87,85 @@
     if (!answer.ok) throw new Error(`The server answered ${answer.status}.`);
     return answer.json();
   };
-  const elements = ({ nodes, edges }) => [
-    ...nodes.map(([id, parent, key, title, kind, x, y, width, height], number) => ({
-      group: "nodes", classes: kind === OPEN ? "open" : kind === CLOSED ? "closed box" : "box",
-      data: { id: String(number), parent: parent < 0 ? undefined : String(parent), node: id, key, title, kind, name: parent < 0 ? key : key.slice(key.indexOf("/") + 1), label: "", width, height },
-      position: kind === OPEN ? undefined : { x, y },
-    })),
-    ...edges.map(([source, target, waived]) => ({
+  const labelled = (found, number) => {
+    const name = drawn.names[found.states[number]];
+    const [, parent, key] = drawn.nodes[number];
+    const counts = found.counts[number];
+    const shown = parent < 0 ? key : key.slice(key.indexOf("/") + 1);
+    return { state: name, label: `${MARKS[name]} ${shown}${counts ? ` ${counts[0]}/${counts[1]}` : ""}` };
+  };
+  const elements = (found) => [
+    ...drawn.nodes.map(([id, parent, key, title, kind, x, y, width, height], number) => {
+      const said = labelled(found, number);
+      return {
+        group: "nodes", classes: `${KINDS[kind]} ${said.state}`,
+        data: { id: String(number), parent: parent < 0 ? undefined : String(parent), node: id, key, title, kind, width, height, ...said },
+        position: kind === OPEN ? undefined : { x, y },
+      };
+    }),
+    ...drawn.edges.map(([source, target, waived]) => ({
       group: "edges", classes: waived ? "waived" : "", data: { source: String(source), target: String(target) },
     })),
   ];
+  // The box around all of it, from what the server said: the library would measure each label for it.
+  const extent = () => {
+    const around = { x1: Infinity, y1: Infinity, x2: -Infinity, y2: -Infinity };
+    for (const [, , , , kind, x, y, width, height] of drawn.nodes) {
+      const half = kind === OPEN ? [width / 2 + 14, height / 2 + 14] : [75, 14];
+      around.x1 = Math.min(around.x1, x - half[0]);
+      around.x2 = Math.max(around.x2, x + half[0]);
+      around.y1 = Math.min(around.y1, y - half[1]);
+      around.y2 = Math.max(around.y2, y + half[1]);
+    }
+    return around;
+  };
+  const fit = (least = 0) => {
+    const { x1, y1, x2, y2 } = extent();
+    const [wide, high] = [cy.width() - 32, cy.height() - 32];
+    const zoom = Math.max(least, Math.min(1, wide / (x2 - x1), high / (y2 - y1)));
+    const start = (room, from, to) => 16 - from * zoom + Math.max(0, (room - (to - from) * zoom) / 2);
+    cy.viewport({ zoom, pan: { x: start(wide, x1, x2), y: start(high, y1, y2) } });
+  };
   const first = () => {
-    const box = cy.elements().boundingBox();
-    const size = Math.max(READABLE, Math.min(1, (place.clientWidth - 32) / box.w));
+    const { x1, y1, x2, y2 } = extent();
+    const size = Math.max(READABLE, Math.min(1, (place.clientWidth - 32) / (x2 - x1)));
     place.style.height = ""; // as tall as the style sheet says, or as the graph is where that is less
-    const wanted = Math.max(LOWEST, Math.ceil(box.h * size + 32));
+    const wanted = Math.max(LOWEST, Math.ceil((y2 - y1) * size + 32));
     if (wanted < place.clientHeight) place.style.height = `${wanted}px`;
     cy.resize();
-    cy.fit(undefined, 16);
-    if (cy.zoom() > 1) {
-      cy.zoom(1);
-      cy.center();
-    }
-    if (cy.zoom() >= READABLE) return;
-    cy.zoom(READABLE); // from the start of the plan; the rest is a drag away
-    cy.pan({ x: 16 - box.x1 * READABLE, y: Math.max(16, (cy.height() - box.h * READABLE) / 2) - box.y1 * READABLE });
+    fit(READABLE); // what is too large shows its start; the rest is a drag away
   };
   const draw = async (keep) => {
     const began = performance.now();
-    drawn = await ask(place.dataset.graph);
+    const view = keep && cy ? { at: where(keep), zoom: cy.zoom() } : null;
+    let found;
+    [drawn, found] = await Promise.all([ask(place.dataset.graph), ask(place.dataset.states)]);
+    if (found.tag !== drawn.tag) found = await ask(place.dataset.states); // it was imported again between the two
     const many = drawn.nodes.length > MANY;
-    const view = keep && cy ? { id: keep, at: where(keep), zoom: cy.zoom() } : null;
     cy?.destroy();
+    lit = false;
     cy = cytoscape({
-      container: place, elements: elements(drawn), style: style(), layout: { name: "preset", fit: false },
+      container: place, elements: elements(found), style: style(), layout: { name: "preset", fit: false },
       autoungrabify: true, autounselectify: true, boxSelectionEnabled: false, minZoom: 0.03, maxZoom: 3,
       hideEdgesOnViewport: many, textureOnViewport: many, pixelRatio: many ? 1 : "auto",
     });
-    if (many) cy.edges().style("curve-style", "straight");
     opened = new Set(drawn.nodes.filter((node) => node[4] === OPEN).map((node) => node[0]));
     listen();
-    await colour();
     first();
-    const now = view && where(view.id);
-    if (now && view.at) { // what was clicked stays under the pointer
+    const now = view?.at && where(keep);
+    if (now) { // what was clicked stays under the pointer
       cy.zoom(view.zoom);
-      const there = where(view.id);
+      const there = where(keep);
       cy.panBy({ x: view.at.x - there.x, y: view.at.y - there.y });
     }
     light();
     tools.hidden = false;
     const closed = drawn.nodes.some((node) => node[4] === CLOSED);
     tell(drawn.left_off ? `${drawn.left_off} more are not drawn.` : "", closed ? "A click opens what has a double outline." : "");
-    place.dataset.drawn = drawn.tag;
-    place.dataset.took = Math.round(performance.now() - began);
+    cy.one("render", () => {
+      place.dataset.drawn = drawn.tag;
+      place.dataset.took = Math.round(performance.now() - began);
+    });
   };
   const tell = (...sentences) => { said.textContent = sentences.filter(Boolean).join(" "); };
   const where = (node) => {
@@ -151,14 +177,11 @@
     const found = await ask(place.dataset.states);
     if (found.tag !== drawn.tag) return draw(); // imported again, or waived, meanwhile
     cy.batch(() => {
-      [...found.states].forEach((number, index) => {
-        const node = cy.getElementById(String(index));
-        const state = drawn.names[number];
-        const counts = found.counts[index];
-        const label = `${MARKS[state]} ${node.data("name")}${counts ? ` ${counts[0]}/${counts[1]}` : ""}`;
-        if (node.data("label") === label && node.data("state") === state) return;
-        node.removeClass(Object.keys(MARKS)).addClass(state);
-        node.data({ label, state });
+      drawn.nodes.forEach((_, number) => {
+        const node = cy.getElementById(String(number));
+        const said = labelled(found, number);
+        if (said.label === node.data("label") && said.state === node.data("state")) return;
+        node.removeClass(node.data("state")).addClass(said.state).data(said);
       });
     });
   };
@@ -179,10 +202,12 @@
       return (!state || (kind === LEAF && now === state)) && (fold(key).includes(word) || fold(title).includes(word));
     });
   };
+  let lit = false;
   const light = (move = false) => {
     cy.batch(() => {
-      cy.elements().removeClass("dim hit");
       const table = document.querySelector(".objectives[data-q]");
+      if (lit) cy.elements().removeClass("dim hit");
+      lit = Boolean(table);
       if (!table) return;
       const hits = sought(table).addClass("hit");
       cy.elements().not(hits).not(hits.ancestors()).not(hits.descendants()).addClass("dim");
@@ -212,7 +237,7 @@
   };
   const zoom = (by) => cy.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
   const acts = {
-    in: () => zoom(1.25), out: () => zoom(0.8), fit: () => cy.fit(undefined, 16),
+    in: () => zoom(1.25), out: () => zoom(0.8), fit: () => fit(),
     close: () => { opened = new Set(); return attempt(() => draw()); },
   };
   const keys = {
