@@ -13,7 +13,7 @@ from tasksite.dashboard.progress import Counts
 
 MOST: Final = 100
 """Objectives of a page."""
-MOST_TASKS: Final = 200
+MOST_TASKS: Final = 120
 """Nodes that are listed below objectives."""
 DEEPEST: Final = 5
 
