@@ -4,7 +4,9 @@ Nodes are matched by full key. "As the plan will stand" means after this import:
 what it prunes is cancelled, and containers follow from their children.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from hashlib import sha256
 
 from graph.outlook import Outlook
 from graph.plan_faults import Fault, Faults
@@ -65,6 +67,24 @@ class Difference:
             "edges_added": len(self.edges_added),
             "edges_removed": len(self.edges_removed),
         }
+
+    def fingerprint(self) -> str:
+        """Two with the same one are the same change: what a lead was shown is what is then written."""
+        digest = sha256()
+        for part in self._told():
+            digest.update(repr(part).encode("utf-8", "surrogatepass"))
+        return digest.hexdigest()
+
+    def _told(self) -> Iterator[object]:
+        """Everything but the states of nodes, which move on while a lead reads."""
+        yield from (node[:6] for node in self.added)
+        for kind in (self.missing, self.pruned, self.reopened, self.parted, self.regressed):
+            yield [node.full_key for node in kind]
+        for changes in (self.changed, self.left):
+            yield [(change.node[4:7], change.wanted[:6], change.fields) for change in changes]
+        yield from (edge[:3] for edge in self.edges_added)
+        yield [(edge.dependent, edge.dependency) for edge in self.edges_removed]
+        yield [str(warning) for warning in self.warnings]
 
 
 def compare(plan: PlanFile, standing: Standing, outlook: Outlook) -> Difference:

@@ -5,7 +5,7 @@ so that no claim or report slips in between the comparison and the write. The en
 an objective that settles by prune may have a run to close, and the graph knows no runs.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ from django.conf import settings
 from graph import clock, lanes, sql, transaction
 from graph.conflicts import refuse_conflicts
 from graph.difference import Change, Difference, add_faults, compare
+from graph.forecast import Forecast, foresee
 from graph.ids import new_id
 from graph.outlook import Outlook
 from graph.plan_faults import Faults
@@ -43,6 +44,8 @@ class ImportResult:
     """What became of nodes' states; empty for a dry run."""
     now: int
     """The instant it was judged by, in microseconds."""
+    forecast: Forecast = field(default_factory=Forecast)
+    """What would become of leaves; empty where it has been done."""
 
     @property
     def changed(self) -> bool:
@@ -114,10 +117,17 @@ def _held_against_the_plan(plan: PlanFile, whole: bool, faults: Faults, *, prune
 
 
 def apply_plan(
-    *, plan: PlanFile, actor: str, dry_run: bool = False, prune: bool = False, progress: Progress = UNSEEN
+    *,
+    plan: PlanFile,
+    actor: str,
+    dry_run: bool = False,
+    prune: bool = False,
+    shown: str | None = None,
+    progress: Progress = UNSEEN,
 ) -> ImportResult:
     """Bring the plan of this name to what the file says. Raises PlanInvalid, PlanConflict.
 
+    Where the difference is another than the one that was `shown`, by its fingerprint, this is a dry run.
     Inner. Two imports that make the same plan at once: one makes it, and the other is run again as a re-import.
     """
     transaction.required()
@@ -135,11 +145,13 @@ def apply_plan(
 
     created = plan_id is None
     effect = Effect()
+    dry_run = dry_run or (shown is not None and shown != difference.fingerprint())
     if not dry_run and (created or not difference.nothing):
         plan_id = plan_id or _create(plan.name, now)
         writer = Writer(plan_id, plan.name, created, standing, difference, progress)
         effect = writer.write(actor=actor, now=now)
-    return ImportResult(plan_id, plan.name, created, dry_run, difference, effect, now)
+    forecast = foresee(standing, outlook, difference) if dry_run else Forecast()
+    return ImportResult(plan_id, plan.name, created, dry_run, difference, effect, now, forecast)
 
 
 def _create(name: str, now: int) -> str:

@@ -59,9 +59,14 @@ def plan(plan_id: str) -> PlanRow:
     return _counted([_found(plan_id)])[0]
 
 
+def plan_row(plan_id: str) -> PlanRow:
+    """The plan without its counts, which cost more than the rest. Raises NotFound."""
+    return PlanRow(*_found(plan_id))
+
+
 def plan_name(plan_id: str) -> str:
-    """Its name alone, which costs no counting. Raises NotFound."""
-    return str(_found(plan_id)[1])
+    """Its name alone. Raises NotFound."""
+    return plan_row(plan_id).name
 
 
 def _found(plan_id: str) -> tuple[Any, ...]:

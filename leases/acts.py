@@ -20,12 +20,21 @@ def cancel(*, node_id: str, caller: Caller, reason: str) -> Edited:
 
 @entry
 def import_plan(
-    *, plan: PlanFile, caller: Caller, dry_run: bool = False, prune: bool = False, progress: Progress = UNSEEN
+    *,
+    plan: PlanFile,
+    caller: Caller,
+    dry_run: bool = False,
+    prune: bool = False,
+    shown: str | None = None,
+    progress: Progress = UNSEEN,
 ) -> ImportResult:
     """Bring the plan of this name to what the file says. Raises PlanInvalid, PlanConflict.
 
-    `prune` cancels what the file no longer has; `dry_run` answers what would change and writes nothing.
+    `prune` cancels what the file no longer has; `dry_run` answers what would change and writes nothing, and so does
+    an import whose difference has another fingerprint than the one that was `shown`.
     """
-    result = importing.apply_plan(plan=plan, actor=caller.name, dry_run=dry_run, prune=prune, progress=progress)
+    result = importing.apply_plan(
+        plan=plan, actor=caller.name, dry_run=dry_run, prune=prune, shown=shown, progress=progress
+    )
     runs.close_settled(result.effect.settled(), now=result.now, actor=caller.name)
     return result

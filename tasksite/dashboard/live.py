@@ -51,15 +51,15 @@ def answer(request: HttpRequest, page: Page, **about: Hashable) -> HttpResponse:
 
     `about` is handed to the page's `read`; whoever asks about the same at the same revision gets the same part.
     """
-    stand = _stand(request, clock.read())
+    at = stand(request, clock.read())
     lead = is_lead(request.user)
-    etag = stand.etag("lead" if lead else "sees")
+    etag = at.etag("lead" if lead else "sees")
     if is_fragment(request) and request.headers.get("If-None-Match") == etag:
         return _finished(HttpResponseNotModified(), etag)
     context = {
-        "content": _part(page, stand, lead, about),
-        "now": stand.now,
-        "revision": stand.text,
+        "content": _part(page, at, lead, about),
+        "now": at.now,
+        "revision": at.text,
         "path": request.get_full_path(),
         "about": about,
         "again": json.dumps({"If-None-Match": etag}),
@@ -76,7 +76,7 @@ def still(request: HttpRequest, page: Page, **about: Hashable) -> HttpResponse:
     return _finished(render(request, page.whole, {"content": content, "now": now, "still": True}))
 
 
-def _stand(request: HttpRequest, now: int) -> Revision:
+def stand(request: HttpRequest, now: int) -> Revision:
     """The revision to show. All pages that were told of the same one ask at once, and while workers are busy each
     would read another: they get the one that the first of them read.
     """
@@ -92,13 +92,13 @@ def _stand(request: HttpRequest, now: int) -> Revision:
     return Revision(str(text), now)
 
 
-def _part(page: Page, stand: Revision, lead: bool, about: Mapping[str, Hashable]) -> SafeString:
+def _part(page: Page, at: Revision, lead: bool, about: Mapping[str, Hashable]) -> SafeString:
     subject = hashlib.sha256(repr(sorted(about.items())).encode()).hexdigest() if about else ""
-    key = f"live:{page.name}:{subject}:{lead}:{stand.text}:{stand.now // AGE_STEP}"
+    key = f"live:{page.name}:{subject}:{lead}:{at.text}:{at.now // AGE_STEP}"
     with _rendering:
         html = cache.get(key)
         if html is None:
-            html = render_to_string(page.part, {**page.read(stand.now, **about), "now": stand.now, "lead": lead})
+            html = render_to_string(page.part, {**page.read(at.now, **about), "now": at.now, "lead": lead})
             cache.set(key, html, KEPT_S)
     return mark_safe(str(html))
 

@@ -106,7 +106,7 @@ class Progress:
         return self.counts.drained
 
 
-def read() -> Progress:
+def read(most: int = MOST_PLANS) -> Progress:
     counted: dict[str, dict[State, int]] = {}
     total: dict[State, int] = {}
     for plan_id, state, count in (
@@ -116,7 +116,7 @@ def read() -> Progress:
         total[State(state)] = total.get(State(state), 0) + count
     rows = [(plan, Counts(counted.get(plan.id, {}))) for plan in Plan.objects.order_by("-imported_at", "-id")]
     rows.sort(key=lambda row: row[1].drained)  # stable: the latest stay in front
-    shown = rows[:MOST_PLANS]
+    shown = rows[:most]
     reports = _reports([plan.id for plan, counts in shown if counts.drained])
     plans = [
         PlanProgress(plan.id, plan.name, plan.imported_at, counts, reports.get(plan.id, [])) for plan, counts in shown

@@ -3,7 +3,7 @@
 from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, register_converter
 
-from tasksite.dashboard import browse_views, node_views, views
+from tasksite.dashboard import browse_views, graph_views, import_views, node_views, plan_views, views
 from tasksite.dashboard.act_views import show_act
 from tasksite.dashboard.acts import ON_EDGES, ON_NODES
 from tasksite.dashboard.converters import NodeId, WorkerName
@@ -24,6 +24,14 @@ urlpatterns = [
     path("events/", browse_views.show_events, name="events"),
     path("events/<int:seq>/", browse_views.show_event, name="event"),
     path("search/", browse_views.show_search, name="search"),
+    path("plans/", plan_views.show_plans, name="plans"),
+    path("plans/import/", import_views.show_import, name="import"),
+    path("plans/<node_id:plan_id>/import/", import_views.show_import, name="import_again"),
+    path("plans/<node_id:plan_id>/", plan_views.show_plan, name="plan"),
+    path("plans/<node_id:plan_id>/graph.json", graph_views.show_graph, name="graph"),
+    path("plans/<node_id:plan_id>/states.json", graph_views.show_states, name="graph_states"),
+    path("plans/<node_id:plan_id>/export.yaml", plan_views.export_plan, {"form": "yaml"}, name="export_yaml"),
+    path("plans/<node_id:plan_id>/export.json", plan_views.export_plan, {"form": "json"}, name="export_json"),
     path("login/", LoginView.as_view(template_name="pages/login.html", redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]

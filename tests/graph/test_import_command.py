@@ -65,6 +65,7 @@ def test_a_dry_run_prints_each_difference_and_writes_nothing(plan: Path) -> None
             "+ b/t",
             "+ a needs b",
             "p would be created: added 3, edges added 1.",
+            "1 would become ready.",
             "Dry run: nothing was written.",
         ],
     )
