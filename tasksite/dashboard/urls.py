@@ -4,7 +4,7 @@ from django.contrib.auth.views import LoginView, LogoutView
 from django.urls import path, register_converter
 
 from graph import ids
-from tasksite.dashboard import views
+from tasksite.dashboard import bulk_views, views
 from tasksite.dashboard.acts import ABANDON, UNBLOCK
 
 
@@ -31,6 +31,8 @@ urlpatterns = [
     path("nodes/<node_id:node_id>/", views.show_node, name="node"),
     path("nodes/<node_id:node_id>/abandon/", views.show_act, {"act": ABANDON}, name="abandon"),
     path("nodes/<node_id:node_id>/unblock/", views.show_act, {"act": UNBLOCK}, name="unblock"),
+    path("bulk/abandon/", bulk_views.show_bulk, {"bulk_act": bulk_views.ABANDON_STALE}, name="bulk_abandon"),
+    path("bulk/unblock/", bulk_views.show_bulk, {"bulk_act": bulk_views.UNBLOCK}, name="bulk_unblock"),
     path("login/", LoginView.as_view(template_name="pages/login.html", redirect_authenticated_user=True), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]
