@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from graph.editing import unblock
 from graph.errors import Busy
 from graph.models import Event
 from leases import recover
@@ -240,8 +241,7 @@ def test_one_that_fails_does_not_stop_the_rest(monkeypatch: pytest.MonkeyPatch) 
             raise RuntimeError("a secret detail")
         return unblock(node_id=node_id, **about)
 
-    unblock = acts.unblock
-    monkeypatch.setattr(acts, "unblock", sometimes)
+    monkeypatch.setattr("tasksite.dashboard.acts.unblock", sometimes)
     targets = [bulk.Target(node_id, key) for key, node_id in ids.items()]
     logging.disable()
     try:
@@ -259,7 +259,7 @@ def test_a_busy_database_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(node_id)
         raise Busy
 
-    monkeypatch.setattr(acts, "unblock", busy)
+    monkeypatch.setattr("tasksite.dashboard.acts.unblock", busy)
     outcome = bulk.perform(acts.UNBLOCK, [bulk.Target(key, key) for key in "abc"], LEAD, "x")
     assert asked == ["a"] and outcome.level == "error"
     assert outcome.refused == [(key, "The database stayed busy; try again.") for key in "abc"]
