@@ -149,6 +149,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+SIGNIN_LIMIT = _env.SIGNIN_LIMIT
+SIGNIN_WINDOW_S = _env.SIGNIN_WINDOW_S
+PROXIES = _env.PROXIES
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"

@@ -7,8 +7,9 @@ from typing import Final
 from django import forms
 
 from graph.actors import Caller
-from graph.editing import Edited, unblock
+from graph.editing import Edited, reopen, unblock, unwaive, waive
 from graph.errors import Refusal
+from leases.acts import cancel
 from leases.recover import abandon
 from tasksite.api.problems import STATUS
 
@@ -34,14 +35,19 @@ class FencedForm(ReasonForm):
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """A verb: `perform` calls its one service."""
+    """A verb on a node or, where `of_edge`, on an edge: `perform` calls its one service."""
 
     name: str
     title: str
-    explained: str
-    """The template that says what it will do."""
+    done: str
     form: type[ReasonForm]
     perform: Callable[[str, Caller, str, int | None], Edited]
+    of_edge: bool = False
+
+    @property
+    def explained(self) -> str:
+        """The template that says what it is for."""
+        return f"partials/act_{self.name}.html"
 
 
 def _abandon(node_id: str, caller: Caller, reason: str, fence: int | None) -> Edited:
@@ -52,17 +58,35 @@ def _unblock(node_id: str, caller: Caller, reason: str, fence: int | None) -> Ed
     return unblock(node_id=node_id, caller=caller, reason=reason)
 
 
-ABANDON: Final = Act("abandon", "Abandon the claim", "partials/act_abandon.html", FencedForm, _abandon)
-UNBLOCK: Final = Act("unblock", "Unblock", "partials/act_unblock.html", ReasonForm, _unblock)
+def _reopen(node_id: str, caller: Caller, reason: str, fence: int | None) -> Edited:
+    return reopen(node_id=node_id, caller=caller, reason=reason)
 
-_DONE: Final = {"abandon": "The claim is abandoned", "unblock": "Unblocked"}
+
+def _cancel(node_id: str, caller: Caller, reason: str, fence: int | None) -> Edited:
+    return cancel(node_id=node_id, caller=caller, reason=reason)
+
+
+def _waive(edge_id: str, caller: Caller, reason: str, fence: int | None) -> Edited:
+    return waive(edge_id=edge_id, caller=caller, reason=reason)
+
+
+def _unwaive(edge_id: str, caller: Caller, reason: str, fence: int | None) -> Edited:
+    return unwaive(edge_id=edge_id, caller=caller, reason=reason)
+
+
+ABANDON: Final = Act("abandon", "Abandon the claim", "The claim is abandoned", FencedForm, _abandon)
+UNBLOCK: Final = Act("unblock", "Unblock", "Unblocked", ReasonForm, _unblock)
+REOPEN: Final = Act("reopen", "Reopen", "Reopened", ReasonForm, _reopen)
+CANCEL: Final = Act("cancel", "Cancel the work", "Cancelled", ReasonForm, _cancel)
+WAIVE: Final = Act("waive", "Waive the need", "Waived", ReasonForm, _waive, of_edge=True)
+UNWAIVE: Final = Act("unwaive", "Take the waiver back", "The waiver is taken back", ReasonForm, _unwaive, of_edge=True)
 
 
 def told(act: Act, edited: Edited) -> str:
     """The answer of a service in a sentence."""
     more = len(edited.became_ready)
     also = f", and {more:,} more became ready" if more else ""
-    return f"{_DONE[act.name]}: {edited.node.full_key} is {edited.node.state} now{also}."
+    return f"{act.done}: {edited.node.full_key} is {edited.node.state} now{also}."
 
 
 def refused(refusal: Refusal) -> str:

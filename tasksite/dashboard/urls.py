@@ -1,15 +1,16 @@
 """Where the pages are."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import path, register_converter
 
 from graph import ids
-from tasksite.dashboard import bulk_views, views
+from tasksite.dashboard import bulk_views, token_views, views
 from tasksite.dashboard.acts import ABANDON, UNBLOCK
+from tasksite.signin import SignIn
 
 
 class NodeId:
-    """A ULID in either case, as the stored spelling."""
+    """The ULID of a node, or of any other row, in either case, as the stored spelling."""
 
     regex = "[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}"
 
@@ -33,6 +34,8 @@ urlpatterns = [
     path("nodes/<node_id:node_id>/unblock/", views.show_act, {"act": UNBLOCK}, name="unblock"),
     path("bulk/abandon/", bulk_views.show_bulk, {"bulk_act": bulk_views.ABANDON_STALE}, name="bulk_abandon"),
     path("bulk/unblock/", bulk_views.show_bulk, {"bulk_act": bulk_views.UNBLOCK}, name="bulk_unblock"),
-    path("login/", LoginView.as_view(template_name="pages/login.html", redirect_authenticated_user=True), name="login"),
+    path("tokens/", token_views.show_tokens, name="tokens"),
+    path("tokens/<node_id:token_id>/revoke/", token_views.show_revoke, name="revoke"),
+    path("login/", SignIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]

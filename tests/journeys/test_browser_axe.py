@@ -37,6 +37,7 @@ PAGES: Final = {
     "events": ["/events/"],
     "search": ["/search/", "/search/?q=a"],
     "tokens": ["/tokens/"],
+    "revoke": ["/tokens/{token}/revoke/"],
 }
 """Every page by the name of its URL, as somebody sees it in whose plan much has happened. The sign-in page is looked
 at by the one who is not signed in yet."""
@@ -95,7 +96,7 @@ def busy_world(clock: Callable[[int], None]) -> dict[str, str]:
     claim(node_id=ids["b/gone"], caller=worker, ttl_s=3600)
     found = {"running": "a/two", "waiting": "e", "blocked": "c", "stale": "x", "objective": "a"}
     plan = Edge.objects.select_related("dependent").latest("id").dependent.plan_id
-    return {name: ids[key] for name, key in found.items()} | {"plan": plan}
+    return {name: ids[key] for name, key in found.items()} | {"plan": plan, "token": worker.token_id or ""}
 
 
 def violations(person: Visitor) -> list[str]:
