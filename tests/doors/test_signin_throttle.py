@@ -1,10 +1,13 @@
 """Failed sign-ins are throttled for one name from one address, at every door, and hold up nobody else."""
 
+import re
 import threading
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from django.conf import LazySettings
 from django.contrib.auth.forms import AuthenticationForm
@@ -16,6 +19,7 @@ from django.urls import resolve
 from graph.errors import Busy
 from tasksite import signin
 from tasksite.models import FailedSignIn
+from tests.processes import serve
 
 GOOD = "good and long"
 TOO_MANY = "Too many wrong tries with this name from where you are. Try again in 15 min."
@@ -154,6 +158,22 @@ def test_whose_address_counts(settings: LazySettings, proxies: int, header: str 
     request = RequestFactory().get("/", REMOTE_ADDR="192.0.2.1")
     request.META |= {} if header is None else {"HTTP_X_FORWARDED_FOR": header}
     assert signin.address_of(request) == address
+
+
+@pytest.mark.processes
+@pytest.mark.django_db(transaction=True)
+def test_all_web_processes_count_together(tmp_path: Path) -> None:
+    """Each try over a connection of its own, so that the processes share them out."""
+    User.objects.create_user("ann", password=GOOD)
+    statuses = []
+    with serve(tmp_path, "--web-processes", "2") as server:
+        for password in ["wrong"] * 5 + [GOOD]:
+            with httpx.Client(base_url=server.url, trust_env=False, timeout=60.0) as visitor:
+                token = re.findall(r'name="csrfmiddlewaretoken" value="(\w+)"', visitor.get("/login/").text)[0]
+                sent = {"username": "ann", "password": password, "csrfmiddlewaretoken": token}
+                statuses.append(visitor.post("/login/", data=sent).status_code)
+    assert statuses == [200] * 5 + [429]
+    assert FailedSignIn.objects.get().who == signin.identity("ann", "127.0.0.1")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -9,7 +9,7 @@ from django.urls import URLPattern, get_resolver
 from playwright.sync_api import expect
 
 from graph.editing import waive
-from graph.models import Edge
+from graph.models import Edge, Event, Plan
 from leases.acts import cancel
 from leases.claim import claim
 from leases.settle import reject, report
@@ -26,15 +26,22 @@ PAGES: Final = {
     "node": ["/nodes/{running}/", "/nodes/{waiting}/", "/nodes/{blocked}/", "/nodes/{objective}/"],
     "abandon": ["/nodes/{stale}/abandon/", "/nodes/{blocked}/abandon/"],
     "unblock": ["/nodes/{blocked}/unblock/", "/nodes/{running}/unblock/"],
+    "reopen": ["/nodes/{done}/reopen/", "/nodes/{running}/reopen/"],
+    "cancel": ["/nodes/{waiting}/cancel/", "/nodes/{objective}/cancel/"],
+    "waive": ["/edges/{edge}/waive/"],
+    "unwaive": ["/edges/{waived}/unwaive/"],
     "bulk_abandon": ["/bulk/abandon/"],
     "bulk_unblock": ["/bulk/unblock/"],
     "login": [],
     "plans": ["/plans/"],
     "plan": ["/plans/{plan}/"],
+    "import": ["/plans/import/"],
+    "import_again": ["/plans/{plan}/import/"],
     "lane": ["/lanes/{objective}/"],
     "workers": ["/workers/"],
     "worker": ["/workers/worker-1/"],
     "events": ["/events/"],
+    "event": ["/events/{event}/"],
     "search": ["/search/", "/search/?q=a"],
     "tokens": ["/tokens/"],
     "revoke": ["/tokens/{token}/revoke/"],
@@ -44,6 +51,9 @@ at by the one who is not signed in yet."""
 
 NO_PAGES: Final = {
     "watch": "a stream",
+    "node-body": "a part of the node's page",
+    "export_yaml": "a file",
+    "export_json": "a file",
     "logout": "leads to the sign-in page",
 }
 
@@ -94,9 +104,15 @@ def busy_world(clock: Callable[[int], None]) -> dict[str, str]:
     waive(edge_id=Edge.objects.get(dependent=ids["e"]).id, caller=LEAD, reason="it can wait")
     claim(node_id=ids["a/two"], caller=worker)
     claim(node_id=ids["b/gone"], caller=worker, ttl_s=3600)
-    found = {"running": "a/two", "waiting": "e", "blocked": "c", "stale": "x", "objective": "a"}
-    plan = Edge.objects.select_related("dependent").latest("id").dependent.plan_id
-    return {name: ids[key] for name, key in found.items()} | {"plan": plan, "token": worker.token_id or ""}
+    found = {"running": "a/two", "waiting": "e", "blocked": "c", "stale": "x", "objective": "a", "done": "a/one"}
+    others = {
+        "plan": Plan.objects.get(name="plan").id,
+        "edge": Edge.objects.get(dependent=ids["a/two"]).id,
+        "waived": Edge.objects.get(dependent=ids["e"]).id,
+        "event": str(Event.objects.latest("seq").seq),
+        "token": worker.token_id or "",
+    }
+    return {name: ids[key] for name, key in found.items()} | others
 
 
 def violations(person: Visitor) -> list[str]:
