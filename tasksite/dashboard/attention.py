@@ -62,16 +62,16 @@ def stale(now: int, *, most: int = MOST_STALE) -> StaleClaims:
     return StaleClaims(claims, max(int(count), len(claims)))
 
 
+def count_blocked() -> int:
+    return queries.count(_BLOCKED)
+
+
 def blocked(*, most: int = MOST_BLOCKED) -> list[Blocked]:
     """In pool order."""
     rows = queries.nodes(_BLOCKED, limit=most)
     nodes = [NodeRow(*row) for row in rows]
     reasons = _reasons([node.id for node in nodes])
     return [Blocked(node, reasons.get(node.id, [])) for node in nodes]
-
-
-def count_blocked() -> int:
-    return queries.count(_BLOCKED)
 
 
 def _reasons(node_ids: Sequence[str]) -> dict[str, list[Reason]]:

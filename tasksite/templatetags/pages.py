@@ -40,14 +40,6 @@ def number(value: int) -> str:
 
 
 @register.simple_tag
-def day(at: int) -> SafeString:
-    """The day of a moment, which itself is the tooltip."""
-    moment = from_micros(at)
-    exact = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
-    return format_html('<time datetime="{}" title="{}">{}</time>', iso(at), exact, f"{moment:%Y-%m-%d}")
-
-
-@register.simple_tag
 def node_link(node_id: str, full_key: str) -> SafeString:
     """The key of a node as a link to its page."""
     return format_html('<a class="key" href="{}">{}</a>', reverse("node", args=[node_id]), full_key)
@@ -60,6 +52,14 @@ def age(context: template.Context, at: int | datetime) -> SafeString:
     shown = span((context["now"] - micros) / 1e6)
     exact = from_micros(micros).strftime("%Y-%m-%d %H:%M:%S UTC")
     return format_html('<time class="age" datetime="{}" title="{}">{}</time>', iso(micros), exact, shown)
+
+
+@register.simple_tag
+def day(at: int) -> SafeString:
+    """The day of a moment, which itself is the tooltip."""
+    moment = from_micros(at)
+    exact = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return format_html('<time datetime="{}" title="{}">{}</time>', iso(at), exact, f"{moment:%Y-%m-%d}")
 
 
 @register.inclusion_tag("partials/banner.html", takes_context=True)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.core.cache import cache
@@ -68,6 +69,7 @@ def test_a_token_is_made_and_works(lead: Client) -> None:
 
 def test_the_secret_is_in_that_one_answer_and_nowhere_else(lead: Client, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(settings.LOGGING["loggers"]["django.template"]["level"], "django.template")
     answer = lead.post("/tokens/", {"name": "worker-1", "role": "worker"})
     [secret] = SECRET.findall(answer.content.decode())
     assert "no-store" in answer["Cache-Control"]

@@ -52,6 +52,8 @@ at by the one who is not signed in yet."""
 NO_PAGES: Final = {
     "watch": "a stream",
     "node-body": "a part of the node's page",
+    "graph": "data of the plan's page",
+    "graph_states": "data of the plan's page",
     "export_yaml": "a file",
     "export_json": "a file",
     "logout": "leads to the sign-in page",
