@@ -8,7 +8,7 @@ MATRIX := .venv-matrix/bin/python
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-matrix check format bench trials clean
+.PHONY: help run test test-matrix check format bench screenshots trials clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | expand -t 14
@@ -39,6 +39,9 @@ format: .venv/installed ## put the code into its shape
 
 bench: .venv/installed ## how fast it is, beside raw SQL that writes the same rows
 	$(PY) -m benchmarks
+
+screenshots: .venv/installed ## take the pictures of the pages anew; chromium must be on the path
+	$(PY) -m docs.screenshots
 
 trials: .venv/installed ## the long runs of the randomised tests, both databases
 	TRIALS=long TEST_DATABASE=sqlite $(PY) -m pytest -n $(WORKERS)

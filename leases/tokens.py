@@ -83,10 +83,13 @@ def create_token(*, name: str, role: str, days: int | None = None) -> tuple[Toke
 
 
 @entry
-def revoke_token(*, name: str) -> Token:
-    """End the token of this name at once. Its leases give it no right any more, and run out. Raises NotFound."""
+def revoke_token(*, name: str, token_id: str | None = None) -> Token:
+    """End the token of this name at once. Its leases give it no right any more, and run out. Raises NotFound.
+
+    With `token_id` it ends that token only, and never one that has got its name since.
+    """
     token = Token.objects.select_for_update().filter(name=name, revoked_at__isnull=True).first()
-    if token is None:
+    if token is None or token_id not in (None, token.id):
         raise NotFound(f"There is no token {name!r} that is not revoked.")
     token.revoked_at = from_micros(clock.read())
     token.save(update_fields=["revoked_at"])

@@ -6,7 +6,8 @@ from typing import Any
 from django.contrib import admin
 from django.db.models import F, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
-from django.utils.html import format_html, format_html_join
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from graph import clock
@@ -15,12 +16,22 @@ from graph.fields import from_micros
 from graph.models import Edge, Event, Node, Plan
 from graph.states import State
 from leases.models import Attempt, AttemptOutcome, Ending, Lease, Role, Run, RunOutcome, Token
-from tasksite.admin_acts import abandon_leases, abandon_nodes, unblock_nodes
-from tasksite.admin_base import NOTHING, ReadOnly, instant, link, linked, listed, one_of
+from tasksite.admin_acts import (
+    abandon_leases,
+    abandon_nodes,
+    cancel_nodes,
+    reopen_nodes,
+    unblock_nodes,
+    unwaive_edges,
+    waive_edges,
+)
+from tasksite.admin_base import NOTHING, ReadOnly, instant, joined, link, link_to, linked, listed, one_of
+from tasksite.signin import ThrottledAdmin
 
 admin.site.site_header = "tasksite"
 admin.site.site_title = "tasksite"
 admin.site.index_title = "Tables"
+admin.site.login_form = ThrottledAdmin
 
 
 def as_json(value: Any) -> SafeString:
@@ -38,46 +49,62 @@ class PlanAdmin(ReadOnly):
 
     @admin.display(description="rows")
     def rows(self, plan: Plan) -> SafeString:
-        return format_html(
-            "{} · {}",
+        return joined(
+            listed("objectives", "graph_node", plan__id__exact=plan.id, kind="objective"),
             listed("nodes", "graph_node", plan__id__exact=plan.id),
+            listed("blocked", "graph_node", plan__id__exact=plan.id, only_state=State.BLOCKED.value),
             listed("events", "graph_event", plan__exact=plan.id),
         )
 
 
+class Kind(admin.SimpleListFilter):
+    title = "kind"
+    parameter_name = "kind"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("objective", "objective"), ("task", "task")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Node]) -> QuerySet[Node]:
+        value = self.value()
+        return queryset if value is None else queryset.filter(parent__isnull=value == "objective")
+
+
 @admin.register(Node)
 class NodeAdmin(ReadOnly):
-    list_display = ("full_key", "title", "state", "kind", "leaf", "held", "of_plan", "of_parent")
-    list_filter = (one_of("state", State), "leaf", "held", "plan")
+    list_display = ("full_key", "title", "state", "kind", "leaf", "held", "of_plan", "of_objective", "of_parent")
+    list_filter = (one_of("state", State), Kind, "leaf", "held", "plan")
     search_fields = ("full_key", "title", "=id")
     ordering = ("plan", "position")
-    list_select_related = ("plan", "parent")
-    actions = (abandon_nodes, unblock_nodes)
+    list_select_related = ("plan", "objective", "parent")
+    actions = (abandon_nodes, unblock_nodes, reopen_nodes, cancel_nodes)
     fields = (
         "id", "full_key", "title", "body", "state", "kind", "leaf", "plan", "objective", "parent", "position",
         "ever_claimed", "held", "rejections", "stale_ends", "cancel_act", "last_cancel", "pruned",
         "clone_repo", "clone_ref", "rows",
     )  # fmt: skip
     of_plan = linked("plan")
+    of_objective = linked("objective", "lane")
     of_parent = linked("parent")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Node]:
         found = super().get_queryset(request)
         # Bodies are long, and a list has no use for them.
         is_list = getattr(request.resolver_match, "url_name", "") == "graph_node_changelist"
-        return found.defer("body") if is_list else found
+        return found.defer("body", "objective__body", "parent__body") if is_list else found
 
     @admin.display(description="rows")
     def rows(self, node: Node) -> SafeString:
-        lists = [
+        return joined(
             listed("children", "graph_node", parent__id__exact=node.id),
             listed("needs", "graph_edge", dependent__id__exact=node.id),
             listed("needed by", "graph_edge", dependency__id__exact=node.id),
             listed("leases", "leases_lease", subject__id__exact=node.id),
             listed("runs", "leases_run", node__id__exact=node.id),
             listed("events", "graph_event", node__exact=node.id),
-        ]
-        return format_html_join(" · ", "{}", ((each,) for each in lists))
+        )
+
+    def view_on_site(self, node: Node) -> str:
+        return reverse("node", args=[node.id])
 
 
 @admin.register(Edge)
@@ -87,6 +114,7 @@ class EdgeAdmin(ReadOnly):
     search_fields = ("=id", "dependent__full_key", "dependency__full_key")
     ordering = ("-id",)
     list_select_related = ("dependent", "dependency")
+    actions = (waive_edges, unwaive_edges)
     fields = ("id", "dependent", "dependency", "waived", "waive_reason", "reopened")
     of_dependent = linked("dependent")
     of_dependency = linked("dependency", "needs")
@@ -100,9 +128,15 @@ class EventAdmin(ReadOnly):
     search_help_text = "The id of a node or of a plan"
     ordering = ("-seq",)
     fields = (
-        "seq", "type", "when", "actor", "plan", "objective", "of_node", "lease", "run", "attempt", "reason", "said",
+        "seq", "type", "when", "actor", "of_plan", "of_objective", "of_node", "of_lease", "of_run", "of_attempt",
+        "reason", "said",
     )  # fmt: skip
     when = instant("at")
+    of_plan = link_to(Plan, "plan")
+    of_objective = link_to(Node, "objective")
+    of_lease = link_to(Lease, "lease")
+    of_run = link_to(Run, "run")
+    of_attempt = link_to(Attempt, "attempt")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Event]:
         name = Node.objects.filter(id=OuterRef("node")).values("full_key")[:1]
@@ -145,7 +179,7 @@ class LeaseAdmin(ReadOnly):
     actions = (abandon_leases,)
     fields = (
         "id", "subject", "objective", "moves_with", "token", "holder", "fence", "generation", "ttl_s", "progress",
-        "acquired", "beat", "expires", "expired", "ended", "ending",
+        "acquired", "beat", "expires", "expired", "ended", "ending", "rows",
     )  # fmt: skip
     of_subject = linked("subject")
     acquired = instant("acquired_at")
@@ -161,6 +195,13 @@ class LeaseAdmin(ReadOnly):
     @admin.display(description="standing")
     def standing(self, lease: Any) -> str:
         return lease.ending or ("stale" if lease.is_stale else "live")
+
+    @admin.display(description="rows")
+    def rows(self, lease: Lease) -> SafeString:
+        return joined(
+            listed("runs", "leases_run", lease__id__exact=lease.id),
+            listed("events of its node", "graph_event", node__exact=lease.subject_id),
+        )
 
     @admin.display(description="own", boolean=True, ordering=F("moves_with").asc(nulls_first=True))
     def with_(self, lease: Lease) -> bool:
@@ -217,7 +258,14 @@ class TokenAdmin(ReadOnly):
     list_filter = (one_of("role", Role),)
     search_fields = ("name",)
     ordering = ("-created_at", "-id")
-    fields = ("id", "name", "role", "created", "expires", "revoked")
+    fields = ("id", "name", "role", "created", "expires", "revoked", "rows")
     created = instant("created_at")
     expires = instant("expires_at")
     revoked = instant("revoked_at")
+
+    @admin.display(description="rows")
+    def rows(self, token: Token) -> SafeString:
+        return joined(
+            listed("live leases", "leases_lease", token__id__exact=token.id, standing="live"),
+            listed("stale leases", "leases_lease", token__id__exact=token.id, standing="stale"),
+        )

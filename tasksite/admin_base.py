@@ -7,7 +7,7 @@ from django.contrib import admin
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
@@ -75,6 +75,24 @@ def link(target: Model) -> SafeString:
     meta = target._meta
     url = reverse(f"admin:{meta.app_label}_{meta.model_name}_change", args=[target.pk])
     return format_html('<a href="{}">{}</a>', url, target)
+
+
+def link_to(model: type[Model], name: str) -> Shown:
+    """A field that holds the id of a row, as a link to it; the row is not read for that."""
+
+    @admin.display(description=name, empty_value=NOTHING)
+    def shown(_: Any, row: Any) -> SafeString | None:
+        found = getattr(row, name)
+        if not found:
+            return None
+        url = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_change", args=[found])
+        return format_html('<a href="{}">{}</a>', url, found)
+
+    return shown
+
+
+def joined(*links: SafeString) -> SafeString:
+    return format_html_join(" · ", "{}", ((each,) for each in links))
 
 
 def listed(text: str, table: str, **only: str) -> SafeString:

@@ -162,6 +162,17 @@ class Environment:
         _flag,
         "a proxy speaks HTTPS to the users and sets `X-Forwarded-Proto`: secure cookies, HSTS, no plain HTTP",
     )
+    PROXIES: int = _setting(
+        "0",
+        _whole(0, 16),
+        "proxies in front that add to `X-Forwarded-For`, so that sign-ins are counted by where they come from",
+    )
+    SIGNIN_LIMIT: int = _setting(
+        "5", _whole(1, 1000), "wrong tries to sign in with one name from one address, before it has to wait"
+    )
+    SIGNIN_WINDOW_S: int = _setting(
+        "900", _whole(1, 86_400), "seconds that it then waits, and after which wrong tries are forgotten"
+    )
     DEBUG: bool = _setting("off", _flag, "Django's pages for developers; never on a server that others reach")
     VAR_DIR: Path = _setting("var", _folder, "where the server keeps what it makes: database, key, static files")
     LEASE_TTL_S: int = _setting("60", _whole(5, 3600), "seconds that a lease lives where a claim does not say")

@@ -149,6 +149,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
 ]
+SIGNIN_LIMIT = _env.SIGNIN_LIMIT
+SIGNIN_WINDOW_S = _env.SIGNIN_WINDOW_S
+PROXIES = _env.PROXIES
 LOGIN_URL = "/login/"
 LOGIN_REDIRECT_URL = "/"
 LOGOUT_REDIRECT_URL = "/login/"
@@ -240,6 +243,8 @@ LOGGING: dict[str, Any] = {
         "django.request": {"handlers": [], "level": "ERROR", "propagate": True},
         # A request for a host that is not ours is answered 400; whoever sends many fills no log.
         "django.security.DisallowedHost": {"handlers": [], "level": "CRITICAL", "propagate": False},
+        # At DEBUG it writes out whole contexts where a variable is missing, a token's secret among them.
+        "django.template": {"handlers": [], "level": "INFO", "propagate": True},
         "django-q": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
     },
 }

@@ -14,6 +14,7 @@ MOST_STALE: Final = 10
 MOST_BLOCKED: Final = 20
 MOST_REASONS: Final = 3
 
+_BLOCKED: Final = NodeFilter(state=State.BLOCKED, leaf=True)
 _OWN: Final = "ended_at IS NULL AND moves_with_id IS NULL"
 
 
@@ -51,19 +52,23 @@ class Blocked:
         return self.reasons[0].at if self.reasons else None
 
 
-def stale(now: int) -> StaleClaims:
+def stale(now: int, *, most: int = MOST_STALE) -> StaleClaims:
     count = sql.fetch(f"SELECT count(*) FROM leases_lease WHERE {_OWN} AND expires_at <= %s", [now])[0][0]
     if not count:
         return StaleClaims([], 0)
     # Companions are among the rows: at most one beside each claim.
-    rows = queries.leases(now=now, live=False, limit=2 * MOST_STALE)
-    claims = [row for row in rows if row.moves_with_id is None][:MOST_STALE]
+    rows = queries.leases(now=now, live=False, limit=2 * most)
+    claims = [row for row in rows if row.moves_with_id is None][:most]
     return StaleClaims(claims, max(int(count), len(claims)))
 
 
-def blocked() -> list[Blocked]:
+def count_blocked() -> int:
+    return queries.count(_BLOCKED)
+
+
+def blocked(*, most: int = MOST_BLOCKED) -> list[Blocked]:
     """In pool order."""
-    rows = queries.nodes(NodeFilter(state=State.BLOCKED, leaf=True), limit=MOST_BLOCKED)
+    rows = queries.nodes(_BLOCKED, limit=most)
     nodes = [NodeRow(*row) for row in rows]
     last = reasons([node.id for node in nodes])
     return [Blocked(node, last.get(node.id, [])) for node in nodes]

@@ -1,12 +1,22 @@
 """Where the pages are."""
 
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.urls import path, register_converter
 
-from tasksite.dashboard import browse_views, graph_views, import_views, node_views, plan_views, views
+from tasksite.dashboard import (
+    browse_views,
+    bulk_views,
+    graph_views,
+    import_views,
+    node_views,
+    plan_views,
+    token_views,
+    views,
+)
 from tasksite.dashboard.act_views import show_act
 from tasksite.dashboard.acts import ON_EDGES, ON_NODES
 from tasksite.dashboard.converters import NodeId, WorkerName
+from tasksite.signin import SignIn
 
 register_converter(NodeId, "node_id")
 register_converter(WorkerName, "worker_name")
@@ -32,6 +42,10 @@ urlpatterns = [
     path("plans/<node_id:plan_id>/states.json", graph_views.show_states, name="graph_states"),
     path("plans/<node_id:plan_id>/export.yaml", plan_views.export_plan, {"form": "yaml"}, name="export_yaml"),
     path("plans/<node_id:plan_id>/export.json", plan_views.export_plan, {"form": "json"}, name="export_json"),
-    path("login/", LoginView.as_view(template_name="pages/login.html", redirect_authenticated_user=True), name="login"),
+    path("bulk/abandon/", bulk_views.show_bulk, {"bulk_act": bulk_views.ABANDON_STALE}, name="bulk_abandon"),
+    path("bulk/unblock/", bulk_views.show_bulk, {"bulk_act": bulk_views.UNBLOCK}, name="bulk_unblock"),
+    path("tokens/", token_views.show_tokens, name="tokens"),
+    path("tokens/<node_id:token_id>/revoke/", token_views.show_revoke, name="revoke"),
+    path("login/", SignIn.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
 ]

@@ -54,6 +54,14 @@ def age(context: template.Context, at: int | datetime) -> SafeString:
     return format_html('<time class="age" datetime="{}" title="{}">{}</time>', iso(micros), exact, shown)
 
 
+@register.simple_tag
+def day(at: int) -> SafeString:
+    """The day of a moment, which itself is the tooltip."""
+    moment = from_micros(at)
+    exact = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return format_html('<time datetime="{}" title="{}">{}</time>', iso(at), exact, f"{moment:%Y-%m-%d}")
+
+
 @register.inclusion_tag("partials/banner.html", takes_context=True)
 def stale_banner(context: template.Context) -> dict[str, Any]:
     """The claims that went stale, for those who are signed in: it stands on every page."""

@@ -207,7 +207,8 @@ def test_however_much_was_done_in_every_lane_the_page_is_bounded(ann: Client) ->
             leases.append(
                 Lease(
                     **about, token_id=str(worker.token_id), holder=worker.name, fence=number + 1, generation=1,
-                    ttl_s=60, acquired_at=start, expires_at=start, beat_at=start, ended_at=start + MINUTE, ending="released",
+                    ttl_s=60, acquired_at=start, expires_at=start, beat_at=start, ended_at=start + MINUTE,
+                    ending="released",
                 )
             )  # fmt: skip
             run = Run(id=new_id(), node_id=about["subject_id"], lease_id=about["id"], opened_at=start)
