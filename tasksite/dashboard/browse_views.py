@@ -1,6 +1,7 @@
 """The views of what a reader follows: lanes, workers, events, search. They parse, call one read, and show it."""
 
 from typing import Final
+from unicodedata import normalize
 
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse
@@ -102,7 +103,7 @@ def _text(request: HttpRequest, name: str) -> str:
     text = request.GET.get(name, "")
     if len(text) > LONGEST or "\0" in text:
         raise BadRequest(f"{name} is no text that could be looked for.")
-    return text
+    return normalize("NFC", text)  # as all that is stored
 
 
 def _id(request: HttpRequest, name: str) -> str:
