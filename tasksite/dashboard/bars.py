@@ -87,18 +87,17 @@ class _Group:
         return self.claims[-1]
 
 
-# The newest claims of each lane by the index of its leases; the companion of each is among those counted.
+# The newest claims of each lane, by the fences of its objective: they rise by one with each claim, and ids need not.
 _CLAIMS: Final = f"""
     SELECT l.objective_id, n.id, n.full_key, n.leaf, l.holder, l.acquired_at, l.expires_at, l.ended_at, l.ending,
-        r.id, r.outcome, newest.floor <> ''
-    FROM (SELECT o.id, coalesce((
-            SELECT k.id FROM leases_lease k WHERE k.objective_id = o.id ORDER BY k.id DESC
-            LIMIT 1 OFFSET {2 * MOST_READ}), '') AS floor
+        r.id, r.outcome, newest.floor > 0
+    FROM (SELECT o.id, (SELECT max(k.fence) FROM leases_lease k WHERE k.subject_id = o.id) - {MOST_READ} AS floor
         FROM graph_node o WHERE o.id IN ({{ids}})) newest
-    JOIN leases_lease l ON l.objective_id = newest.id AND l.id > newest.floor
+    JOIN leases_lease lane ON lane.subject_id = newest.id AND lane.fence > newest.floor
+    JOIN leases_lease l ON l.id = coalesce(lane.moves_with_id, lane.id)
     JOIN graph_node n ON n.id = l.subject_id
     LEFT JOIN leases_run r ON r.lease_id = l.id AND r.node_id = l.subject_id
-    WHERE l.moves_with_id IS NULL AND (l.ended_at IS NULL OR l.ended_at > %s) ORDER BY l.objective_id, l.id"""
+    WHERE lane.ended_at IS NULL OR lane.ended_at > %s ORDER BY lane.subject_id, lane.fence"""
 _REJECTED: Final = """
     SELECT run_id, closed_at FROM leases_attempt WHERE run_id IN ({ids}) AND outcome = 'rejected'
     ORDER BY run_id, number"""

@@ -39,7 +39,7 @@ _CLAIM: Final = (
 )
 _GENERATION: Final = "SELECT generation, ending FROM leases_lease WHERE subject_id = %s ORDER BY fence DESC LIMIT 1"
 _LAST_END: Final = """
-    SELECT ended_at FROM leases_lease WHERE objective_id = %s AND ended_at IS NOT NULL ORDER BY id DESC LIMIT 1"""
+    SELECT ended_at FROM leases_lease WHERE subject_id = %s AND ended_at IS NOT NULL ORDER BY fence DESC LIMIT 1"""
 
 
 def read(now: int, *, node_id: str, window: str = "", after: int = -1) -> dict[str, Any]:

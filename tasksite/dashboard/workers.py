@@ -88,7 +88,7 @@ _CLAIM: Final = """
         l.ended_at, l.ending, l.progress, r.outcome, r.summary
     FROM {leases} JOIN graph_node n ON n.id = l.subject_id JOIN graph_node o ON o.id = l.objective_id
     JOIN graph_plan p ON p.id = n.plan_id LEFT JOIN leases_run r ON r.lease_id = l.id AND r.node_id = l.subject_id
-    {where} ORDER BY l.id DESC"""
+    {where} ORDER BY l.acquired_at DESC, l.id DESC"""
 _OPEN: Final = _CLAIM.format(
     leases="leases_lease l", where="WHERE l.ended_at IS NULL AND l.moves_with_id IS NULL AND l.holder = %s"
 )

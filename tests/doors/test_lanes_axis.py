@@ -69,6 +69,20 @@ def test_a_lane_is_serial_and_its_bars_say_how_each_claim_ended(clock: Callable[
     assert len(drawn(ids["a"], "6h")) == 6
 
 
+def test_the_order_is_that_of_the_fences_whatever_the_ids_are(
+    clock: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids = make_plan({"a": {"tasks": {"one": {}, "two": {}}}})
+    worker = make_worker()
+    falling = iter(range(79, 0, -1))
+    monkeypatch.setattr("leases.claim.new_id", lambda: f"{next(falling):02}{new_id()[2:]}")
+    grant = claim(node_id=ids["a/one"], caller=worker, ttl_s=600)
+    clock(60)
+    report(**held(grant), caller=worker, outcome="done")
+    claim(node_id=ids["a/two"], caller=worker, ttl_s=600)
+    assert [bar.node_id for bar in drawn(ids["a"])] == [ids["a/one"], ids["a/two"]]
+
+
 def test_a_held_container_is_told_apart() -> None:
     ids = make_plan({"a": {"tasks": {"one": {}}}})
     worker = make_worker()
@@ -78,20 +92,27 @@ def test_a_held_container_is_told_apart() -> None:
     assert [bar.kind for bar in drawn(ids["a"])] == ["held"]
 
 
+def companion(lease: Lease) -> Lease:
+    """The objective's lease that moves with a task's."""
+    both = {field.attname: getattr(lease, field.attname) for field in Lease._meta.concrete_fields}
+    return Lease(**both | {"id": new_id(), "subject_id": lease.objective_id, "moves_with_id": lease.id})
+
+
 def many(ids: dict[str, str], lane: str, count: int, seconds: int, *, every: int) -> None:
     """So many claims of one task that have ended, written directly: one `every` so many seconds."""
     caller = make_worker(f"of {lane}")
     now = judge.read()
-    Lease.objects.bulk_create(
+    leases = [
         Lease(
-            id=f"01{lane.upper():A<8.8}{number:016d}", subject_id=ids[f"{lane}/one"], objective_id=ids[lane],
-            token_id=str(caller.token_id), holder=caller.name, fence=number + 1, generation=1, ttl_s=60,
-            acquired_at=from_micros(start), expires_at=from_micros(start + 60), beat_at=from_micros(start),
-            ended_at=from_micros(start + seconds * 1_000_000), ending="released",
+            id=new_id(), subject_id=ids[f"{lane}/one"], objective_id=ids[lane], token_id=str(caller.token_id),
+            holder=caller.name, fence=number + 1, generation=1, ttl_s=60, acquired_at=from_micros(start),
+            expires_at=from_micros(start), beat_at=from_micros(start), ending="released",
+            ended_at=from_micros(start + seconds * 1_000_000),
         )
         for number in range(count)
         for start in [now - (count - number) * every * 1_000_000]
-    )  # fmt: skip
+    ]  # fmt: skip
+    Lease.objects.bulk_create([*leases, *map(companion, leases)])
 
 
 def test_bars_that_would_be_too_many_are_drawn_together() -> None:
@@ -106,7 +127,7 @@ def test_bars_that_would_be_too_many_are_drawn_together() -> None:
 
 def test_of_a_lane_the_newest_claims_are_read_and_the_rest_is_said() -> None:
     ids = make_plan({"a": {"tasks": {"one": {}}}})
-    many(ids, "a", 2 * bars.MOST_READ + 100, 5, every=6)
+    many(ids, "a", bars.MOST_READ + 100, 5, every=6)
     found = drawn(ids["a"])
     assert found[0].kind == "unread" and found[0].words == "Claims before these are not drawn"
     assert len(found) <= bars.MOST_OF_A_LANE + 1
@@ -218,7 +239,7 @@ def test_however_much_was_done_in_every_lane_the_page_is_bounded(ann: Client) ->
                 Attempt(id=new_id(), run=run, number=try_, opened_at=start, closed_at=start, outcome="rejected")
                 for try_ in (1, 2)
             ]
-    for model, rows in ((Lease, leases), (Run, runs), (Attempt, attempts)):
+    for model, rows in ((Lease, [*leases, *map(companion, leases)]), (Run, runs), (Attempt, attempts)):
         model._default_manager.bulk_create(rows)  # type: ignore[arg-type]
     for objective in [name for name in ids if "/" not in name][:42]:
         claim(node_id=ids[f"{objective}/now"], caller=worker, ttl_s=600)
