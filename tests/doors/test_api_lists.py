@@ -212,7 +212,7 @@ def test_leases_live_and_stale(worker: Api, forest: dict[str, str], monkeypatch:
     assert status["stale"][0]["act"] == {
         "verb": "abandon",
         "node": forest["db/tables"],
-        "command": "manage.py abandon first db/tables --reason TEXT",
+        "command": "manage.py abandon --reason TEXT -- first db/tables",
     }
     assert status["stale"][0]["expires_in_s"] < 0
     assert 100 <= status["stale"][0]["age_s"] < 200
