@@ -72,6 +72,7 @@ def test_a_dropped_file_has_a_fault_which_is_mended_and_then_it_is_applied(arriv
     page = person.page
     page.get_by_role("navigation").get_by_role("link", name="Plans").click()
     page.get_by_role("link", name="Import").click()
+    page.wait_for_url("**/plans/import/")  # loaded, with the script that takes what is dropped
     text = document("{key: api, tasks: [{key: schema}, {key: endpoints, needs: [shcema]}]}", "{key: web}")
     drop(page, "p.yaml", text)
     fault = page.locator(".faulty")
