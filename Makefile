@@ -3,6 +3,7 @@
 
 PYTHON ?= python3
 WORKERS ?= 2
+SPREAD := -n $(WORKERS) --dist worksteal
 PY := .venv/bin/python
 MATRIX := .venv-matrix/bin/python
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
@@ -17,14 +18,14 @@ run: .venv/installed ## drain the plan that ships with the repository and go on 
 	$(PY) manage.py demo $(if $(ONCE),--once) $(if $(PORT),--port $(PORT))
 
 test: check ## lint, types, migrations, and the whole suite on SQLite and on PostgreSQL
-	TEST_DATABASE=sqlite $(PY) -m pytest -n $(WORKERS)
-	TEST_DATABASE=postgresql $(PY) -m pytest -n $(WORKERS)
+	TEST_DATABASE=sqlite $(PY) -m pytest $(SPREAD)
+	TEST_DATABASE=postgresql $(PY) -m pytest $(SPREAD)
 
 test-matrix: .venv-matrix/installed ## the suite on Python 3.13 and Django 6, both databases
 	$(MATRIX) -c 'import sys, django; print("Python", sys.version.split()[0], "with Django", django.__version__)'
 	DJANGO_SETTINGS_MODULE=tests.settings $(MATRIX) manage.py makemigrations --check --dry-run
-	TEST_DATABASE=sqlite $(MATRIX) -m pytest -n $(WORKERS)
-	TEST_DATABASE=postgresql $(MATRIX) -m pytest -n $(WORKERS)
+	TEST_DATABASE=sqlite $(MATRIX) -m pytest $(SPREAD)
+	TEST_DATABASE=postgresql $(MATRIX) -m pytest $(SPREAD)
 
 check: .venv/installed ## format, lint, types, migrations, system checks
 	.venv/bin/ruff format --check .
@@ -44,8 +45,8 @@ screenshots: .venv/installed ## take the pictures of the pages anew; chromium mu
 	$(PY) -m docs.screenshots
 
 trials: .venv/installed ## the long runs of the randomised tests, both databases
-	TRIALS=long TEST_DATABASE=sqlite $(PY) -m pytest -n $(WORKERS)
-	TRIALS=long TEST_DATABASE=postgresql $(PY) -m pytest -n $(WORKERS)
+	TRIALS=long TEST_DATABASE=sqlite $(PY) -m pytest $(SPREAD)
+	TRIALS=long TEST_DATABASE=postgresql $(PY) -m pytest $(SPREAD)
 
 clean: ## take away what was installed and cached; var/ with its database stays
 	rm -rf .venv .venv-matrix .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

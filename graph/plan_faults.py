@@ -9,7 +9,10 @@ from typing import Any, Final, NoReturn
 from graph.errors import PlanInvalid
 
 MOST: Final = 10_000
-"""Faults that one answer lists; the rest are counted. A hostile megabyte could hold 200,000."""
+"""Faults that one answer lists; the rest are counted."""
+
+MOST_COUNTED: Final = 100_000
+"""Faults after which reading stops. A hostile megabyte could hold 500,000."""
 
 COMPARISONS: Final = 20_000
 """Pairs of words that one file may have compared, about half a second's worth."""
@@ -58,10 +61,13 @@ class Faults:
         return bool(self._found)
 
     def add(self, code: str, path: str, line: int | None, message: str, nearest: str | None = None) -> None:
+        """Raises PlanInvalid when so many were found that more say nothing new."""
         if len(self._found) < MOST:
             self._found.append(Fault(code, path, line, message, nearest))
-        else:
-            self._unlisted += 1
+            return
+        self._unlisted += 1
+        if MOST + self._unlisted >= MOST_COUNTED:
+            raise self.refusal()
 
     def stop(self, code: str, path: str, line: int | None, message: str) -> NoReturn:
         """Add a fault that makes reading on pointless, and raise them all."""
@@ -76,7 +82,9 @@ class Faults:
     def refusal(self) -> PlanInvalid:
         faults = sorted(self._found, key=lambda fault: fault.line or 0)
         if self._unlisted:
-            faults.append(Fault("more_faults", "", None, f"{self._unlisted} more faults are not listed."))
+            counted = f"{self._unlisted} more faults are not listed"
+            stopped = "; there reading stopped" if MOST + self._unlisted >= MOST_COUNTED else ""
+            faults.append(Fault("more_faults", "", None, f"{counted}{stopped}."))
         return plan_invalid(faults)
 
     def nearest(self, word: str, *pools: Collection[str]) -> str | None:

@@ -10,6 +10,21 @@ from django.db import connection
 from graph import ids
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """What takes long comes first, so that at the end no process works alone; else the order stays the random one."""
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    if os.environ.get("TEST_DATABASE") == "postgresql":  # what knows no database was tried with SQLite
+        same = [item for item in items if not uses_database(item)]
+        items[:] = [item for item in items if uses_database(item)]
+        config.hook.pytest_deselected(items=same)
+
+
+def uses_database(item: pytest.Item) -> bool:
+    fixtures: list[str] = getattr(item, "fixturenames", [])
+    return item.get_closest_marker("django_db") is not None or not {"db", "transactional_db"}.isdisjoint(fixtures)
+
+
 @pytest.fixture
 def on_postgresql() -> None:
     """Skips the test on SQLite, which cannot show what it is about."""

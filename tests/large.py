@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 
 from graph.ids import new_id, rising
 from leases.models import Token
@@ -13,6 +13,7 @@ TASKS = 19
 """Tasks of each objective: a chain inside a container, the rest beside it."""
 
 
+@transaction.atomic
 def fill(nodes: int, token: Token) -> str:
     """Write about `nodes` nodes, three edges to each, and a lease, run, attempt and three events to each settled one.
 

@@ -50,20 +50,18 @@ class Crew:
 
 
 @contextmanager
-def crew(size: int, folder: Path, *, sabotage: str = "", django: bool = True) -> Iterator[Crew]:
+def crew(size: int, folder: Path, *, sabotage: str = "") -> Iterator[Crew]:
     """`size` processes on the test's database; `sabotage` names a function of `tests.concurrency.sabotage` that
-    takes a guard out in each of them, for the control of a test. Without Django they start sooner, for calls that go
-    over HTTP."""
-    context = multiprocessing.get_context("spawn")
+    takes a guard out in each of them, for the control of a test."""
+    context = multiprocessing.get_context("forkserver")  # what all of them import, one of them imports
+    context.set_forkserver_preload(["tests.concurrency.ready"])
     barrier = context.Barrier(size)
     kept = dict(os.environ)
     os.environ.clear()
     os.environ.update(environment(folder))
     try:
         pairs = [context.Pipe() for _ in range(size)]
-        members = [
-            context.Process(target=_work, args=(theirs, barrier, sabotage, django), daemon=True) for _, theirs in pairs
-        ]
+        members = [context.Process(target=_work, args=(theirs, barrier, sabotage), daemon=True) for _, theirs in pairs]
         for member in members:
             member.start()
     finally:
@@ -84,10 +82,8 @@ def crew(size: int, folder: Path, *, sabotage: str = "", django: bool = True) ->
                 member.join()
 
 
-def _work(pipe: Connection, barrier: Barrier, sabotage: str, django: bool) -> None:
-    if django:
-        setup = importlib.import_module("django").setup
-        setup()
+def _work(pipe: Connection, barrier: Barrier, sabotage: str) -> None:
+    importlib.import_module("tests.concurrency.ready")
     if sabotage:
         getattr(importlib.import_module("tests.concurrency.sabotage"), sabotage)()
     pipe.send("here")

@@ -27,11 +27,12 @@ def over_http(name: str, **arguments: object) -> Call:
     return Call(f"tests.concurrency.over_http:{name}", arguments)
 
 
+@pytest.mark.slow
 def test_one_node_is_granted_once(tmp_path: Path) -> None:
     """32 processes ask for the same node over HTTP, a hundred times: one 201 each time, and 31 refusals."""
     ids = make_plan({f"node-{i}": {"tasks": {"work": {}}} for i in range(TIMES)})
     work = [ids[f"node-{i}/work"] for i in range(TIMES)]
-    with serve(tmp_path, "--web-processes", "2") as server, crew(PROCESSES, tmp_path, django=False) as crowd:
+    with serve(tmp_path, "--web-processes", "2") as server, crew(PROCESSES, tmp_path) as crowd:
         answers = crowd.run(
             *[[over_http("claim", url=server.url, token=mine, node_id=node) for node in work] for mine in tokens()]
         )
@@ -45,10 +46,11 @@ def test_one_node_is_granted_once(tmp_path: Path) -> None:
     assert audit() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [PROCESSES, 5])
 def test_claim_next_gives_each_free_lane_to_one(tmp_path: Path, lanes: int) -> None:
     make_plan({f"lane-{i:02}": {"tasks": {"first": {}, "second": {}}} for i in range(lanes)})
-    with serve(tmp_path, "--web-processes", "2") as server, crew(PROCESSES, tmp_path, django=False) as crowd:
+    with serve(tmp_path, "--web-processes", "2") as server, crew(PROCESSES, tmp_path) as crowd:
         answers = crowd.run(*[[over_http("claim_next", url=server.url, token=mine)] for mine in tokens()])
     got = [answer.value for mine in answers for answer in mine]
     assert Counter(status for status, _ in got) == Counter({201: lanes, 204: PROCESSES - lanes})
@@ -57,17 +59,19 @@ def test_claim_next_gives_each_free_lane_to_one(tmp_path: Path, lanes: int) -> N
     assert audit() == []
 
 
+@pytest.mark.slow
 def test_workers_who_race_through_a_whole_plan_never_fail_each_other(tmp_path: Path) -> None:
-    tasks: dict[str, Tree] = {f"task-{i:02}": {} for i in range(15)}
+    tasks: dict[str, Tree] = {f"task-{i:02}": {} for i in range(5)}
     make_plan({f"lane-{i:02}": {"tasks": tasks} for i in range(40)})
-    with serve(tmp_path, "--web-processes", "2") as server, crew(16, tmp_path, django=False) as crowd:
+    with serve(tmp_path, "--web-processes", "2") as server, crew(16, tmp_path) as crowd:
         answers = crowd.run(*[[over_http("drain", url=server.url, token=mine)] for mine in tokens()[:16]])
     statuses: Counter[int] = sum((answer.value for mine in answers for answer in mine), Counter())
     assert statuses.pop(204) >= 16
-    assert statuses == {201: 600, 200: 600}
+    assert statuses == {201: 200, 200: 200}
     assert audit() == []
 
 
+@pytest.mark.slow
 def test_services_from_many_processes_grant_one_node_once(tmp_path: Path) -> None:
     """The same without a server between: every process has the database to itself."""
     ids = make_plan({f"node-{i}": {"tasks": {"work": {}}} for i in range(TIMES)})

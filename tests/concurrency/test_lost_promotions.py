@@ -3,13 +3,14 @@
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 from graph.actors import Caller
 from graph.models import Node
 from tests.builders import make_plan, make_worker
 from tests.concurrency.crew import Answer, Call, crew
 
-TIMES = 1_000
+TIMES = {"postgresql": 1_000, "sqlite": 200}  # SQLite cannot lose one: there writers stand in line
 CONTROL_TIMES = 200
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -44,8 +45,9 @@ def report(answer: Answer, caller: Caller) -> Call:
     return Call("leases.settle:report", {**arguments, "caller": caller, "outcome": "done"})
 
 
+@pytest.mark.slow
 def test_no_promotion_is_lost(tmp_path: Path) -> None:
-    assert settle_pairs(TIMES, tmp_path) == 0
+    assert settle_pairs(TIMES[connection.vendor], tmp_path) == 0
 
 
 @pytest.mark.usefixtures("on_postgresql")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import connection, transaction
 from django.test import Client
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
@@ -26,7 +26,7 @@ from tests.builders import LEAD, make_plan, make_worker
 from tests.trials import oracle
 from tests.trials.plans import CHANGES, File, Shape, shapes
 
-SEQUENCES = 300
+SEQUENCES = {"sqlite": 300, "postgresql": 100}
 ACTS = 12
 
 SEED = int(os.environ.get("TRIALS_SEED") or random.SystemRandom().getrandbits(32))
@@ -175,7 +175,7 @@ def test_all_who_show_the_pool_agree_with_brute_force() -> None:
 
     @seed(SEED)
     @settings(
-        max_examples=SEQUENCES,
+        max_examples=SEQUENCES[connection.vendor],
         deadline=None,
         database=None,
         print_blob=True,

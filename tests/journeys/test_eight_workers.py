@@ -75,6 +75,7 @@ def run(folder: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_eight_workers_drain_it(plan: Path, tmp_path: Path) -> None:
     run(tmp_path, "import_plan", str(plan))
     assert set(Node.objects.filter(leaf=True, state="ready").values_list("full_key", flat=True)) == (

@@ -95,6 +95,7 @@ def test_two_workers_drain_a_plan_of_three_lanes(site: Site, repo: Path) -> None
         assert all(before[1] <= after[0] for before, after in itertools.pairwise(times)), "a lane is serial"
 
 
+@pytest.mark.slow
 def test_a_killed_worker_leaves_a_stale_task_that_recovery_returns(site: Site, repo: Path) -> None:
     site.import_plan(api={"clone": {"repo": str(repo), "ref": "main"}, "tasks": tasks("schema", "mock")})
     with site.worker(f"echo spoilt > half; {WORKS}", "--ttl", "5", "--holder", "worker-1") as worker:
@@ -196,6 +197,7 @@ def test_a_worker_that_cannot_be_heard_stops_itself(site: Site) -> None:
     until(lambda: len(site.lead.status()["stale"]) == 1, "its lease runs out")
 
 
+@pytest.mark.slow
 def test_a_worker_works_on_while_the_server_is_started_anew(site: Site, tmp_path: Path) -> None:
     site.import_plan(api={"tasks": tasks("schema")})
     with site.worker('echo $$ > "$FIFO"; cat "$FIFO" > /dev/null', "--once") as worker:

@@ -61,6 +61,7 @@ def empty() -> None:
             cursor.execute(f"DELETE FROM {table}")
 
 
+@pytest.mark.slow
 def test_hot_calls_are_flat_and_read_by_index(capsys: pytest.CaptureFixture[str]) -> None:
     counts = []
     for size in SIZES:
