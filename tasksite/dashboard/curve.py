@@ -60,7 +60,7 @@ def _steps(plan_id: str, start: int, slot: int, end: int) -> list[int]:
     kept: list[int] | None = cache.get(key)
     if kept is not None:
         return kept
-    before = "e.data ->> 'from'" if connection.vendor == "postgresql" else "json_extract(e.data, '$.from')"
+    before = "e.data::json ->> 'from'" if connection.vendor == "postgresql" else "json_extract(e.data, '$.from')"
     found = [0] * SLOTS
     for place, number in sql.fetch(_STEPS.format(before=before), [start, slot, plan_id]):
         found[min(max(int(place), 0), SLOTS - 1)] += int(number)
