@@ -3,6 +3,6 @@
 import subprocess
 import sys
 
-for name in ("drain", "import_large"):
+for name in ("drain", "import_large", "graph_page", "watchers", "seen"):
     print(f"== {name}", flush=True)
     subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=True)

@@ -38,8 +38,8 @@ def postgresql() -> Iterator[str]:
 KINDS = {"sqlite": sqlite, "postgresql": postgresql}
 
 
-def environment(url: str, folder: Path) -> dict[str, str]:
-    ours = {"DATABASE_URL": url, "VAR_DIR": str(folder), "DJANGO_SETTINGS_MODULE": "tasksite.settings"}
+def environment(url: str, folder: Path, settings: str = "tasksite.settings") -> dict[str, str]:
+    ours = {"DATABASE_URL": url, "VAR_DIR": str(folder), "DJANGO_SETTINGS_MODULE": settings}
     return {**os.environ, **ours, "PYTHONPATH": str(ROOT)}
 
 

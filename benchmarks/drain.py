@@ -90,10 +90,12 @@ def over_http(barrier: Any, done: Any, port: int, token: str) -> None:
     done.put(pairs)
 
 
-def serve(url: str, folder: Path) -> tuple["subprocess.Popen[str]", int]:
+def serve(
+    url: str, folder: Path, *options: str, settings: str = "tasksite.settings"
+) -> tuple["subprocess.Popen[str]", int]:
     process = subprocess.Popen(
-        [sys.executable, str(ROOT / "manage.py"), "serve", "--port", "0"],
-        env=environment(url, folder), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        [sys.executable, str(ROOT / "manage.py"), "serve", "--port", "0", *options],
+        env=environment(url, folder, settings), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     )  # fmt: skip
     assert process.stdout is not None
     for line in process.stdout:

@@ -2,7 +2,8 @@
 
 Three drains of the same plan in one run: as fast as it goes and unwatched, then at half that rate unwatched, then at
 half that rate with all watchers listening, each asking for the fragment whenever it is told of a change. The last two
-must come out alike. Then the plan is drained, the watchers stay, and what they still ask for is counted.
+must come out alike, and the server renders the fragment once for each revision that it tells, not once for each who
+asks. Then the plan is drained, the watchers stay, and what they and the server still ask for is counted.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from typing import Any
 
 import httpx
 
+from benchmarks import counting
 from benchmarks.databases import KINDS, manage
 from benchmarks.drain import LANES, TASKS, WORKERS, prepared, serve
 
@@ -88,7 +90,6 @@ async def _watch(client: httpx.AsyncClient, counts: Any) -> None:
                 etag = answer.headers["ETag"]
                 with counts.get_lock():
                     counts[0] += 1
-                    counts[1] += answer.status_code == 200
 
 
 def watchers(port: int, cookies: dict[str, str], counts: Any) -> None:
@@ -132,7 +133,7 @@ def measure(kind: str) -> None:
             f"User.objects.create_user('lead', password='{PASSWORD}', is_staff=True)"
         )
         manage(url, folder, "shell", "--command", make_lead)
-        process, port = serve(url, folder)
+        process, port = serve(url, folder, settings="benchmarks.counted")
         try:
             full, took = drain(port, token, None)
             print(f"{kind:<12}unwatched, all out   {full:>6.0f} pairs/s   {shown(took)}", flush=True)
@@ -140,26 +141,38 @@ def measure(kind: str) -> None:
             half, took = drain(port, token, full / 2)
             print(f"{kind:<12}unwatched, half      {half:>6.0f} pairs/s   {shown(took)}", flush=True)
             fresh(url, folder, "third")
-            counts = multiprocessing.get_context("spawn").Array("i", 2)
+            counts = multiprocessing.get_context("spawn").Array("i", 1)
             crowd = multiprocessing.get_context("spawn").Process(
                 target=watchers, args=(port, signed_in(port), counts), daemon=True
             )
             crowd.start()
             time.sleep(3)
-            counts[0] = counts[1] = 0
+            counts[0], before = 0, counting.read(folder)
             watched, took = drain(port, token, full / 2)
             print(f"{kind:<12}{LEADS} watch, half       {watched:>6.0f} pairs/s   {shown(took)}", flush=True)
-            seconds = LANES * TASKS / watched
             print(
-                f"{kind:<12}  they asked {counts[0] / seconds:.0f} times a second; ratio {watched / half:.2f}",
+                f"{kind:<12}  ratio {watched / half:.2f}; they asked for the fragment {counts[0]:,} times,"
+                f" rendered {(counting.read(folder) - before).rendered} times",
                 flush=True,
             )
             time.sleep(3)
-            counts[0] = counts[1] = 0
+            counts[0], before = 0, counting.read(folder)
             time.sleep(IDLE_S)
-            print(f"{kind:<12}idle: {counts[0] * 60 / IDLE_S:.0f} requests a minute of {LEADS} watchers", flush=True)
+            quiet = counting.read(folder) - before
+            print(
+                f"{kind:<12}idle, {LEADS} watch: {counts[0] * 60 / IDLE_S:.0f} requests and"
+                f" {quiet.statements * 60 / IDLE_S:.0f} statements a minute",
+                flush=True,
+            )
             crowd.kill()
             crowd.join()
+            time.sleep(30)
+            before = counting.read(folder)
+            time.sleep(IDLE_S)
+            quiet = counting.read(folder) - before
+            print(
+                f"{kind:<12}idle, nobody watches: {quiet.statements * 60 / IDLE_S:.0f} statements a minute", flush=True
+            )
         finally:
             process.terminate()
             process.wait()

@@ -70,13 +70,15 @@ _SELECT: Final = f"""
     SELECT {_COLUMNS} FROM {{source}} WHERE e.seq > %s AND e.seq < %s{{where}} ORDER BY e.seq DESC LIMIT %s"""
 # A lane's events are those of its nodes, each by the index of its own. SQLite joins in this order if it is told to.
 _OF_LANE: Final = "graph_node n CROSS JOIN graph_event e"
-_LAST: Final = "SELECT coalesce(max(seq), 0) FROM graph_event"
+_ENDS: Final = """
+    SELECT coalesce((SELECT min(seq) FROM graph_event), 0), coalesce((SELECT max(seq) FROM graph_event), 0)"""
 
 
 def find(only: Filter, before: int = 0) -> Found:
     """Events below the number `before` (0: from the newest on)."""
-    top = before or int(sql.fetch(_LAST)[0][0]) + 1
-    floor = max(0, top - 1 - LOOKED_THROUGH) if only.slow else 0
+    first, last = sql.fetch(_ENDS)[0]
+    top = min(before or HIGHEST, last + 1)
+    floor = top - 1 - LOOKED_THROUGH if only.slow and top - 1 - LOOKED_THROUGH >= first else 0
     rows = _found(only, floor, top, MOST + 1)
     lines = timeline.tell(rows[:MOST])
     if len(rows) > MOST:

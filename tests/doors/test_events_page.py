@@ -129,6 +129,14 @@ def test_a_search_that_no_index_helps_goes_back_step_by_step(
     assert shown == [*Event.objects.filter(actor="lead").order_by("-seq").values_list("seq", flat=True)]
 
 
+def test_nothing_is_looked_for_below_the_first_event(ann: Client, ids: dict[str, str]) -> None:
+    """PostgreSQL counts on where rolled back and deleted rows were."""
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE graph_event SET seq = seq + 1000000")
+    assert "Nothing like it has happened." in page(ann, "?actor=nobody")
+    assert "Nothing like it has happened." in page(ann, "?actor=nobody&before=999999999")
+
+
 def test_the_first_page_is_live(ann: Client, ids: dict[str, str]) -> None:
     tag = ann.get("/events/?actor=anna", headers=HTMX)["ETag"]
     again = {**HTMX, "If-None-Match": tag}
