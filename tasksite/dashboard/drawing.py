@@ -16,7 +16,7 @@ from django.core.cache import cache
 import tasksite
 from graph import queries, sql
 from graph.states import State
-from tasksite.dashboard.layered import PAD, layout
+from tasksite.dashboard.layered import DOWN, PAD, RIGHT, Box, layout
 
 WHOLE: Final = 300
 """Nodes up to which a plan is drawn whole."""
@@ -27,6 +27,9 @@ MOST_INSIDE: Final = 20_000
 """Nodes that are read to find what lies in open containers."""
 TITLE: Final = 120
 KEPT_S: Final = 600
+
+WAYS: Final = {"right": RIGHT, "down": DOWN}
+"""Which of them is drawn depends on the frame, and only its reader knows that."""
 
 LEAF: Final = 0
 CLOSED: Final = 1
@@ -127,26 +130,35 @@ def _drawn(about: Subject) -> Drawing:
     edges = _joined(
         sql.fetch(_EDGES.format(lanes=lanes), [*about.lanes, *about.lanes, about.plan_id, MOST_EDGES]), drawn, shows
     )
-    boxes = layout([(row[0], row[1]) for row in drawn.values()], edges)
     number = {node_id: place for place, node_id in enumerate(drawn)}
     nodes = []
     for node_id, parent_id, full_key, title, leaf in drawn.values():
-        box = boxes[node_id]
         kind = LEAF if leaf else OPEN if node_id in about.opened else CLOSED
-        middle = [round(box.x + box.width / 2), round(box.y + box.height / 2)]
-        inner = [round(box.width - 2 * PAD), round(box.height - 2 * PAD)] if kind == OPEN else []
         parent = -1 if parent_id is None else number[parent_id]
-        nodes.append([node_id, parent, full_key, title[:TITLE], kind, *middle, *inner])
+        nodes.append([node_id, parent, full_key, title[:TITLE], kind])
+    tree = [(row[0], row[1]) for row in drawn.values()]
     answer = {
         "tag": about.tag,
         "names": [state.value for state in State],
         "nodes": nodes,
+        "places": {name: _places(layout(tree, edges, way).values()) for name, way in WAYS.items()},
         "edges": [[number[needed], number[needs], waived] for (needs, needed), waived in edges.items()],
         "left_off": sum(row[0] not in shows for row in rows),
     }
     closed = {row[0] for row in drawn.values() if row[1] is None and not row[4] and row[0] not in about.opened}
     text = json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
     return Drawing(text, tuple(drawn), frozenset(closed))
+
+
+def _places(boxes: Iterable[Box]) -> list[list[int]]:
+    """The middle of each box, and how large it is within its edge."""
+    return [
+        [
+            round(each)
+            for each in (box.x + box.width / 2, box.y + box.height / 2, box.width - 2 * PAD, box.height - 2 * PAD)
+        ]
+        for box in boxes
+    ]
 
 
 def _chosen(rows: Sequence[Row], opened: frozenset[str]) -> tuple[dict[str, Row], dict[str, str]]:

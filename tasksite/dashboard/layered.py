@@ -3,6 +3,8 @@
 A box stands right of all it needs (its layer is the longest way to it), and in its layer near what it is joined to
 (barycentres, swept to and fro). Boxes that are joined to nothing are set in columns below. What lies in a container
 is laid out first, and the container is then a box of that size, so that no two ever overlap.
+
+A frame may be too narrow for that: a layout downwards is the same on its side, with boxes that stay upright.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,28 +14,49 @@ from typing import Final
 
 WIDTH: Final = 150
 HEIGHT: Final = 28
-ACROSS: Final = 56
-"""Between columns; arrows run there."""
-DOWN: Final = 12
 PAD: Final = 14
 """Between a container and what lies in it, and above it all its name."""
 HEAD: Final = 18
 SWEEPS: Final = 4
-SHAPE: Final = 1.6
-"""Width to height that is aimed at, as screens have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A direction; lengths are told as if it went to the right."""
+
+    width: float
+    height: float
+    across: float
+    """Between columns; arrows run there."""
+    down: float
+    """Between the boxes of a column."""
+    left: float
+    """The name of a container, where it is not above."""
+    head: float
+    shape: float
+    """Width to height that is aimed at."""
+
+
+RIGHT: Final = Way(WIDTH, HEIGHT, across=56, down=12, left=0, head=HEAD, shape=1.6)
+DOWN: Final = Way(HEIGHT, WIDTH, across=36, down=16, left=HEAD, head=0, shape=0.4)
 
 
 @dataclass(slots=True)
 class Box:
     """`x` and `y` are those of its upper left corner."""
 
+    width: float
+    height: float
     x: float = 0
     y: float = 0
-    width: float = WIDTH
-    height: float = HEIGHT
+
+    def turned(self) -> "Box":
+        return Box(self.height, self.width, self.y, self.x)
 
 
-def layout(nodes: Sequence[tuple[str, str | None]], edges: Iterable[tuple[str, str]]) -> dict[str, Box]:
+def layout(
+    nodes: Sequence[tuple[str, str | None]], edges: Iterable[tuple[str, str]], way: Way = RIGHT
+) -> dict[str, Box]:
     """The box of each node. `nodes` are (id, container's id or None), containers first and in the order of the walk;
     `edges` are (dependent, dependency), both among them.
     """
@@ -42,17 +65,17 @@ def layout(nodes: Sequence[tuple[str, str | None]], edges: Iterable[tuple[str, s
     for node, parent in nodes:
         inside.setdefault(parent, []).append(node)
     joined = _lifted(parents, edges)
-    boxes = {node: Box() for node in parents}
+    boxes = {node: Box(way.width, way.height) for node in parents}
     for node, _ in reversed(nodes):
         if node in inside:
-            width, height = _place(inside[node], joined.get(node, ()), boxes)
-            boxes[node].width, boxes[node].height = width + 2 * PAD, height + 2 * PAD + HEAD
-    _place(inside[None], joined.get(None, ()), boxes)
+            width, height = _place(inside[node], joined.get(node, ()), boxes, way)
+            boxes[node].width, boxes[node].height = width + 2 * PAD + way.left, height + 2 * PAD + way.head
+    _place(inside[None], joined.get(None, ()), boxes, way)
     for node, parent in nodes:
         if parent is not None:
-            boxes[node].x += boxes[parent].x + PAD
-            boxes[node].y += boxes[parent].y + PAD + HEAD
-    return boxes
+            boxes[node].x += boxes[parent].x + PAD + way.left
+            boxes[node].y += boxes[parent].y + PAD + way.head
+    return {node: box.turned() for node, box in boxes.items()} if way is DOWN else boxes
 
 
 Arrows = set[tuple[str, str]]
@@ -80,19 +103,19 @@ def _chain(node: str, parents: dict[str, str | None]) -> Iterator[tuple[str, str
         at = parents[at]
 
 
-def _place(nodes: list[str], arrows: Iterable[tuple[str, str]], boxes: dict[str, Box]) -> tuple[float, float]:
+def _place(nodes: list[str], arrows: Iterable[tuple[str, str]], boxes: dict[str, Box], way: Way) -> tuple[float, float]:
     """Set the boxes of one container beside each other, from 0 on; the width and the height of them all."""
     rank = {node: place for place, node in enumerate(nodes)}
     # Containers may need parts of each other: arrows against the walk do not count for the layers.
     forward = sorted((rank[start], rank[end]) for start, end in arrows if rank[start] < rank[end])
     joined = {place for arrow in forward for place in arrow}
     columns = _layers(len(nodes), forward, joined)
-    tallest = _height([boxes[node] for node in nodes])
-    right, low = _set([[boxes[nodes[place]] for place in column] for column in columns], tallest, 0)
+    tallest = _height([boxes[node] for node in nodes], way)
+    right, low = _set([[boxes[nodes[place]] for place in column] for column in columns], tallest, 0, way)
     alone = [boxes[node] for place, node in enumerate(nodes) if place not in joined]
     if not alone:
         return right, low
-    wide, lowest = _set([alone], max(low, tallest), low + 2 * DOWN if low else 0)
+    wide, lowest = _set([alone], max(low, tallest), low + 2 * way.down if low else 0, way)
     return max(right, wide), lowest
 
 
@@ -122,29 +145,29 @@ def _layers(count: int, forward: Sequence[tuple[int, int]], joined: set[int]) ->
     return columns
 
 
-def _height(boxes: Sequence[Box]) -> float:
+def _height(boxes: Sequence[Box], way: Way) -> float:
     """How tall columns may be, so that all of these together have a good shape."""
-    area = sum((box.width + ACROSS) * (box.height + DOWN) for box in boxes)
-    return max([sqrt(area / SHAPE), *(box.height for box in boxes)])
+    area = sum((box.width + way.across) * (box.height + way.down) for box in boxes)
+    return max([sqrt(area / way.shape), *(box.height for box in boxes)])
 
 
-def _set(columns: Iterable[list[Box]], tallest: float, top: float) -> tuple[float, float]:
+def _set(columns: Iterable[list[Box]], tallest: float, top: float, way: Way) -> tuple[float, float]:
     """Columns from left to right, below `top`; one that is too tall goes on in the next. Where they end."""
-    broken = [part for column in columns for part in _broken(column, tallest)]
-    heights = [sum(box.height + DOWN for box in column) - DOWN for column in broken]
+    broken = [part for column in columns for part in _broken(column, tallest, way)]
+    heights = [sum(box.height + way.down for box in column) - way.down for column in broken]
     middle = top + max(heights, default=0) / 2
     left = right = 0.0
     for column, height in zip(broken, heights, strict=True):
         y = top if len(broken) == 1 else middle - height / 2
         for box in column:
             box.x, box.y = left, y
-            y += box.height + DOWN
+            y += box.height + way.down
         right = left + max(box.width for box in column)
-        left = right + ACROSS
+        left = right + way.across
     return right, top + max(heights, default=0)
 
 
-def _broken(column: list[Box], tallest: float) -> Iterator[list[Box]]:
+def _broken(column: list[Box], tallest: float, way: Way) -> Iterator[list[Box]]:
     part: list[Box] = []
     height = 0.0
     for box in column:
@@ -152,6 +175,6 @@ def _broken(column: list[Box], tallest: float) -> Iterator[list[Box]]:
             yield part
             part, height = [], 0.0
         part.append(box)
-        height += box.height + DOWN
+        height += box.height + way.down
     if part:
         yield part

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tasksite.dashboard.layered import DOWN, HEAD, HEIGHT, PAD, WIDTH, Box, layout
+from tasksite.dashboard.layered import DOWN, HEAD, HEIGHT, PAD, RIGHT, WIDTH, Box, Way, layout
 
 Tree = list[tuple[str, str | None]]
 
@@ -83,7 +83,7 @@ def test_an_edge_to_what_is_around_joins_nothing() -> None:
 def test_those_without_edges_stand_below_in_columns() -> None:
     boxes = layout(flat("x", "y", *(f"n{number}" for number in range(100))), [("y", "x")])
     assert len({boxes[f"n{number}"].x for number in range(100)}) > 3
-    assert min(boxes[f"n{number}"].y for number in range(100)) >= boxes["x"].y + HEIGHT + DOWN
+    assert min(boxes[f"n{number}"].y for number in range(100)) >= boxes["x"].y + HEIGHT + RIGHT.down
     check(flat(*boxes), boxes)
 
 
@@ -107,12 +107,28 @@ def drawn(chance: random.Random, count: int) -> tuple[Tree, list[tuple[str, str]
     return nodes, edges
 
 
+@pytest.mark.parametrize("way", [RIGHT, DOWN], ids=["right", "down"])
 @pytest.mark.parametrize("seed", range(30))
-def test_nothing_overlaps_in_any_plan(seed: int) -> None:
+def test_nothing_overlaps_in_any_plan(seed: int, way: Way) -> None:
     nodes, edges = drawn(random.Random(seed), 60)
-    boxes = layout(nodes, edges)
+    boxes = layout(nodes, edges, way)
     check(nodes, boxes)
-    assert layout(nodes, edges) == boxes
+    assert layout(nodes, edges, way) == boxes
+
+
+def test_downwards_what_may_run_together_stands_side_by_side() -> None:
+    nodes: Tree = [("a", None), *((f"a/{number}", "a") for number in range(4))]
+    boxes = layout(nodes, [("a/1", "a/0"), ("a/2", "a/0"), ("a/3", "a/1"), ("a/3", "a/2")], DOWN)
+    assert boxes["a/1"].y == boxes["a/2"].y and boxes["a/1"].x != boxes["a/2"].x
+
+
+def test_downwards_a_chain_is_one_column_of_upright_boxes() -> None:
+    nodes: Tree = [("a", None), ("a/1", "a"), ("a/2", "a"), ("b", None)]
+    boxes = layout(nodes, [("a/2", "a/1"), ("b", "a/2")], DOWN)
+    check(nodes, boxes)
+    assert boxes["a/1"].y + HEIGHT < boxes["a/2"].y and boxes["a"].y + boxes["a"].height < boxes["b"].y
+    assert boxes["a/1"].x == boxes["a/2"].x
+    assert (boxes["a"].width, boxes["b"].width, boxes["b"].height) == (WIDTH + 2 * PAD, WIDTH, HEIGHT)
 
 
 def test_five_thousand_nodes_take_well_under_a_second() -> None:

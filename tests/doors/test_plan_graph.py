@@ -52,8 +52,10 @@ def test_a_small_plan_is_drawn_whole(watcher: Client) -> None:
     nodes, arrows = drawn(watcher)
     assert nodes == {"a": 2, "a/one": 0, "a/two": 2, "a/deep": 0, "b": 2, "b/x": 0, "c": 0}
     assert arrows == {("a", "b", 0), ("a/one", "a/two", 0), ("a/one", "b/x", 1), ("b/x", "c", 0)}
-    places = {node[2]: node[5] for node in ask(watcher, "graph.json")["nodes"]}
-    assert places["a/one"] < places["a/two"] and places["a"] < places["b"] < places["c"]
+    answer = ask(watcher, "graph.json")
+    for axis, way in enumerate(("right", "down")):
+        at = {node[2]: place[axis] for node, place in zip(answer["nodes"], answer["places"][way], strict=True)}
+        assert at["a/one"] < at["a/two"] and at["a"] < at["b"] < at["c"]
 
 
 def test_containers_open_one_by_one(watcher: Client, monkeypatch: pytest.MonkeyPatch) -> None:

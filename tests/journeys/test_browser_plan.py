@@ -157,6 +157,7 @@ def test_the_graph_is_drawn_live_and_leads_to_nodes(arrive: Callable[..., Visito
     page.goto(f"{person.url}/plans/{Plan.objects.get().id}/")
     drawn(page)
     assert keys(page) == ["a", "a/one", "a/two", "b"]
+    assert page.locator("#graph").get_attribute("data-way") == "right"
     assert box(page, "a/one")[0] == "◎ one" and "pending" in box(page, "b")[1]
     claim(node_id=ids["a/one"], caller=make_worker())
     until(lambda: box(page, "a/one")[0] == "▶ one", "the graph shows the claim")
@@ -164,6 +165,29 @@ def test_the_graph_is_drawn_live_and_leads_to_nodes(arrive: Callable[..., Visito
     click(page, "a/two")
     page.wait_for_url(f"**/nodes/{ids['a/two']}/")
     assert states(ids)["a/two"] == "pending" and person.faults == []
+
+
+def test_a_long_chain_goes_downwards_and_stays_so(arrive: Callable[..., Visitor]) -> None:
+    keyed = [f"o{number}" for number in range(9)]
+    make_plan(
+        {
+            "a": {"tasks": {"one": {}}},
+            **{key: {"needs": [before]} for before, key in zip(["a", *keyed], keyed, strict=False)},
+        }
+    )
+    person = arrive()
+    page = person.page
+    for width in (390, 1440):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(f"{person.url}/plans/{Plan.objects.get().id}/")
+        drawn(page)
+        assert page.locator("#graph").get_attribute("data-way") == "down"
+        tops = [page.evaluate(WHERE, key)[1] for key in ("a", *keyed)]
+        assert tops == sorted(set(tops))
+    click(page, "a")
+    until(lambda: len(keys(page)) == 10, "it is closed")
+    assert page.locator("#graph").get_attribute("data-way") == "down"
+    assert person.faults == []
 
 
 def test_a_large_plan_opens_objective_by_objective(

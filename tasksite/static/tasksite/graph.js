@@ -16,10 +16,12 @@
   };
   const MANY = 800; // nodes above which smoothness goes before beauty
   const READABLE = 0.8; // of its size, below which a whole graph is not squeezed at first
+  const TURNED = 0.6; // of its size, below which it is turned downwards where it is larger then
   const LOWEST = 200; // pixels that the frame has at least; a flat graph needs no more
 
   let cy = null;
   let drawn = null; // the answer that is drawn
+  let way = "right"; // where the arrows lead
   let opened = null; // ids of open containers; null as long as the server chooses
 
   // Colours
@@ -95,8 +97,9 @@
     return { state: name, label: `${MARKS[name]} ${shown}${counts ? ` ${counts[0]}/${counts[1]}` : ""}` };
   };
   const elements = (found) => [
-    ...drawn.nodes.map(([id, parent, key, title, kind, x, y, width, height], number) => {
+    ...drawn.nodes.map(([id, parent, key, title, kind], number) => {
       const said = labelled(found, number);
+      const [x, y, width, height] = drawn.places[way][number];
       return {
         group: "nodes", classes: `${KINDS[kind]} ${said.state}`,
         data: { id: String(number), parent: parent < 0 ? undefined : String(parent), node: id, key, title, kind, width, height, ...said },
@@ -108,16 +111,26 @@
     })),
   ];
   // The box around all of it, from what the server said: the library would measure each label for it.
-  const extent = () => {
+  const extent = (turned = way) => {
     const around = { x1: Infinity, y1: Infinity, x2: -Infinity, y2: -Infinity };
-    for (const [, , , , kind, x, y, width, height] of drawn.nodes) {
-      const half = kind === OPEN ? [width / 2 + 14, height / 2 + 14] : [75, 14];
+    for (const [x, y, width, height] of drawn.places[turned]) {
+      const half = [width / 2 + 14, height / 2 + 14];
       around.x1 = Math.min(around.x1, x - half[0]);
       around.x2 = Math.max(around.x2, x + half[0]);
       around.y1 = Math.min(around.y1, y - half[1]);
       around.y2 = Math.max(around.y2, y + half[1]);
     }
     return around;
+  };
+  // How large all of it is in the frame, at its own size at most.
+  const scale = (turned) => {
+    const { x1, y1, x2, y2 } = extent(turned);
+    return Math.min(1, (place.clientWidth - 32) / (x2 - x1), (place.clientHeight - 32) / (y2 - y1));
+  };
+  const turn = () => {
+    place.style.height = ""; // as tall as the style sheet says
+    way = scale("right") < TURNED && scale("down") > scale("right") ? "down" : "right";
+    place.dataset.way = way;
   };
   const fit = (least = 0) => {
     const { x1, y1, x2, y2 } = extent();
@@ -141,6 +154,7 @@
     let found;
     [drawn, found] = await Promise.all([ask(place.dataset.graph), ask(place.dataset.states)]);
     if (found.tag !== drawn.tag) found = await ask(place.dataset.states); // it was imported again between the two
+    if (!view) turn(); // what somebody is looking at stays as it is
     const many = drawn.nodes.length > MANY;
     cy?.destroy();
     lit = false;
