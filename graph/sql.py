@@ -6,7 +6,7 @@ They run unchanged on SQLite and PostgreSQL; the models stay the schema, and a t
 
 import json
 from collections.abc import Collection, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from django.db import connection
 
@@ -14,16 +14,31 @@ MANY: Final = 1_000
 """Longer lists of values are passed as one parameter where the database limits their number."""
 
 
+def _cursor() -> Any:
+    """A cursor whose statements PostgreSQL keeps prepared.
+
+    Django's own puts the values into the text, which then is a new statement each time. Told to bind them, it would
+    for the ORM too, whose integers psycopg then cuts to four bytes where a larger one meets a smaller column.
+    A log of queries shows them with their values, which only Django's own cursor knows.
+    """
+    if connection.vendor != "postgresql" or connection.queries_logged:
+        return connection.cursor()
+    from django.db.backends.postgresql.base import ServerBindingCursor
+
+    connection.ensure_connection()
+    return connection.make_cursor(cast(Any, ServerBindingCursor)(connection.connection))
+
+
 def fetch(statement: str, params: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """All rows of one statement."""
-    with connection.cursor() as cursor:
+    with _cursor() as cursor:
         cursor.execute(statement, params)
         return list(cursor.fetchall())
 
 
 def execute(statement: str, params: Sequence[Any] = ()) -> int:
     """Run one statement; the number of rows it changed."""
-    with connection.cursor() as cursor:
+    with _cursor() as cursor:
         cursor.execute(statement, params)
         return int(cursor.rowcount)
 
@@ -120,21 +135,23 @@ def reach(ids: Collection[str], *, below: bool) -> tuple[str, list[Any]]:
 # A node (height 0) and its ancestors up to the objective, with all that claim, settle and roll-up ask of each:
 # whether its own edges wait, and what the children are that this chain does not pass through.
 _BESIDE: Final = """EXISTS (SELECT 1 FROM graph_node beside
-        WHERE beside.parent_id = n.id AND beside.id <> chain.below AND beside.state {states})"""
-# Bodies are long, and only the node's own is asked for.
-_ONE_BODY: Final = columns("n").replace("n.body", "CASE chain.height WHEN 0 THEN n.body ELSE '' END")
+        WHERE beside.parent_id = chain.id AND beside.id <> chain.below AND beside.state {states})"""
+_COUNTED: Final = ["ever_claimed", "held", "rejections", "stale_ends", "clone_repo", "clone_ref"]
+_LINK: Final = [*NODE_COLUMNS, *_COUNTED]
+# Each row carries all of its node: joined again afterwards, PostgreSQL would read a small table whole. Bodies are
+# long, and only the node's own is asked for.
+_ABOVE: Final = ", ".join("''" if name == "body" else f"n.{name}" for name in _LINK)
 CHAIN: Final = f"""
-    WITH RECURSIVE chain(id, parent_id, below, height) AS (
-        SELECT id, parent_id, id, 0 FROM graph_node WHERE id = %s
+    WITH RECURSIVE chain({", ".join(_LINK)}, below, height) AS (
+        SELECT {", ".join(_LINK)}, id, 0 FROM graph_node WHERE id = %s
         UNION ALL
-        SELECT n.id, n.parent_id, chain.id, height + 1 FROM chain JOIN graph_node n ON n.id = chain.parent_id)
-    SELECT {_ONE_BODY},
-        n.ever_claimed, n.held, n.rejections, n.stale_ends, n.clone_repo, n.clone_ref,
-        {unmet("n")},
+        SELECT {_ABOVE}, chain.id, height + 1 FROM chain JOIN graph_node n ON n.id = chain.parent_id)
+    SELECT {", ".join(_LINK)},
+        {unmet("chain")},
         {_BESIDE.format(states="IN ('pending', 'ready', 'running', 'blocked')")},
         {_BESIDE.format(states="= 'partial'")},
         {_BESIDE.format(states="IN ('pending', 'ready', 'running', 'blocked', 'done', 'partial')")}
-    FROM chain JOIN graph_node n ON n.id = chain.id ORDER BY chain.height"""
+    FROM chain ORDER BY height"""
 
 
 def flip(roots: str) -> str:

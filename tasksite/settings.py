@@ -124,7 +124,13 @@ def _postgresql(database: Database) -> dict[str, Any]:
         "PORT": database.port,
         "CONN_MAX_AGE": 0,
         "CONN_HEALTH_CHECKS": True,  # a pooled connection may have died with the database's last restart
-        "OPTIONS": {"application_name": "tasksite", "options": _POSTGRESQL, **database.options},
+        "OPTIONS": {
+            "application_name": "tasksite",
+            "options": _POSTGRESQL,
+            # At its second use, of what `graph.sql` runs: to parse and plan those costs more than to run them.
+            "prepare_threshold": 1,
+            **database.options,
+        },
     }
 
 
